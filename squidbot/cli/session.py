@@ -285,7 +285,7 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
     one = rows[name]
     # The rest of the id is enough below that of its parent.
     shown = name.removeprefix(f"{parent}/")
-    way = f" ({one['way']})" if one["way"] not in {None, BELOW} else ""
+    way = f" ({shorter(one['way'], LEAST_ID_CHARS)})" if one["way"] not in {None, BELOW} else ""
     plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
     values = (
         one["messages"],

@@ -258,6 +258,21 @@ def test_a_damaged_child_is_left_out(stored: Path) -> None:
     assert json_of("show", "pier/tools/4f")["parent"] == "pier"
 
 
+def test_hostile_ids_and_records_are_harmless(stored: Path) -> None:
+    """No control character reaches the terminal, and no line is longer than the page."""
+    hostile = f"pier/\x1b[31m{'red ' * 40}\r\n/c2"
+    with squidbot.load({"store": {"path": str(stored)}}) as engine:
+        record(engine, hostile, "Hi.", at=11)
+        record(engine, f"{hostile}/\x9b", "Hi.", at=11)
+        lineage = LINEAGE.record(0, Lineage("pier", "\x1b[2J" * 50, 1))
+        engine.wired.store.append(f"{hostile}/\x9b", 1, (), [lineage])
+    for arguments in (["list"], ["show", "pier"], ["explain", "pier", "m3"], ["show", hostile], ["explain", hostile]):
+        output = run(*arguments).output
+        assert "pier" in output
+        assert not {*output} & {"\x1b", "\r", "\x9b"}
+        assert max(map(len, output.splitlines())) <= 100
+
+
 @pytest.mark.slow
 def test_ten_thousand_sessions_are_listed_quickly(tmp_path: Path) -> None:
     """A family of half of them costs little more than as many sessions that are alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import llm
 import pytest
 from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
+from click.testing import CliRunner
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -22,6 +24,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from squidbot.cli import main
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.transcript.documents import DOCUMENT, DocumentChange
 from squidbot.core.transcript.lineage import parent_of
@@ -218,9 +221,16 @@ def give_context(engine: Engine) -> None:
         append(engine.wired.store, "chat-1", DOCUMENT, lambda change=change: change, "nothing")  # type: ignore[misc]
 
 
+def json_of(*words: str | Path) -> dict[str, Any]:
+    """Return what a command of `session` prints as JSON; the store is the last word."""
+    result = CliRunner().invoke(main, ["session", *map(str, words[:-1]), "--store", str(words[-1]), "--json"])
+    made: dict[str, Any] = json.loads(result.output)
+    return made
+
+
 @pytest.mark.parametrize("host", PROGRAMS)
 def test_a_sub_agent_has_its_callers_context_and_its_own_models_window(host: str, tmp_path: Path) -> None:
-    """Goals, decisions, documents, not the talk; the caller's call stays open, and its conversation as it was."""
+    """Goals, decisions, documents, not the talk; the caller's call stays open, its conversation as it was (P-04)."""
     path = tmp_path / "mem.db"
     settings = {"store": {"path": str(path)}, "models": {"small": {"context_window": SMALL_TOKENS}}}
     hosted, turn = PROGRAMS[host](settings, None)
@@ -243,8 +253,22 @@ def test_a_sub_agent_has_its_callers_context_and_its_own_models_window(host: str
     assert (texts[0], texts[2], texts[3]) == (TALK, DONE, DONE)
     assert CANCELLED not in texts
     assert [text for _, text in rows(path, "chat-1/researcher")] == [TASK, DONE]
+    first, second = (json_of(*words, path) for words in (("show", "chat-1/researcher"), ("explain", "chat-1", "m1")))
+    # The time tells.
+    assert (first["parent"], first["call"]) == ("chat-1", {"message": "m1", "id": None})
+    assert second["message"]["children"] == [{"session": "chat-1/researcher", "call": None}]
     assert len(turn()) == 2
     assert [text for _, text in rows(path, "chat-1/researcher")] == [TASK, DONE] * 2, "it remembers"
+    hosted.close()
+
+
+def test_a_sub_agent_with_the_id_of_a_call_leads_to_it(tmp_path: Path) -> None:
+    """As the page says how to have a conversation for each call."""
+    settings = {"store": {"path": str(tmp_path / "mem.db")}}
+    hosted, turn = in_openai_agents(settings, "chat-1/researcher/c0")
+    turn()
+    made = json_of("explain", "chat-1", "m1", tmp_path / "mem.db")["message"]
+    assert made["children"] == [{"session": "chat-1/researcher/c0", "call": "c0"}]
     hosted.close()
 
 
