@@ -284,7 +284,7 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
         return {"session": f"{lead}… {hidden[parent]:,} more", **dict.fromkeys(COLUMNS, "")}
     one = rows[name]
     # The rest of the id is enough below that of its parent.
-    shown = name.removeprefix(f"{parent}/")
+    shown = name.removeprefix(f"{parent}/") if parent else name
     way = f" ({shorter(one['way'], LEAST_ID_CHARS)})" if one["way"] not in {None, BELOW} else ""
     plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
     values = (

@@ -163,6 +163,8 @@ def test_a_long_chain_stands_on_one_level(way: str, stored: Path) -> None:
             record(engine, f"x~{number}", "Hi.", at=100 + number)
             engine.wired.store.append(f"x~{number}", 1, (), [LINEAGE.record(0, Lineage(f"x~{number - 1}", way, 1))])
         record(engine, "x~0", "Hi.", at=100)
+        record(engine, "None/alone", "Hi.", at=20)
+    assert "None/alone" in drawn()
     assert drawn()[:5] == ["x~0", *(f"├─ x~{number} ({way})" for number in (4, 3, 2)), f"└─ x~1 ({way})"]
 
 
