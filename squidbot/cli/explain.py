@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.cli.output import Result
-from squidbot.cli.texts import ago, clock, count, event_line, named, percent, prompt_line, shorter, span
+from squidbot.cli.texts import ago, clock, count, event_line, named, parameters, percent, prompt_line, shorter, span
 from squidbot.core.budget import (
     LAYOUT_LEVELS,
     LEAST_FRACTION,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # Longer sessions don't have their messages counted one by one.
 MOST_COUNTED = 20_000
-BAR_CHARS = 32
+BAR_CHARS, CALL_CHARS = 32, 40
 # How a session that perhaps works for a call is known.
 BY_TIME: Final = "it began between this call and its result"
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
@@ -530,7 +530,9 @@ def _put_story(
         out.heading(f"Notes {note.summary_id}")
         out.body(note.text, most_lines=4)
     out.blank()
-    out.say(f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
+    agent = "; an agent: squidbot session show ID" if entry.children else ""
+    whole = f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}"
+    out.say(f"{whole}{agent}", "dim")
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
@@ -576,9 +578,9 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
 
 def _agents(entry: ShownMessage) -> Iterator[tuple[str, str]]:
     """Yield a line for each session that works for a call of a message."""
+    calls = {call.id: f"{call.name} {parameters(call.arguments, CALL_CHARS)}".rstrip() for call in entry.calls}
     for child, call_id in entry.children:
-        how = "called" if call_id else f"perhaps called: {BY_TIME}"
-        yield "agent", f"{child}, {how}; squidbot session show {child}"
+        yield "agent", f"{child}, called by {calls.get(call_id, call_id)}" if call_id else f"perhaps {child}: {BY_TIME}"
 
 
 def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:

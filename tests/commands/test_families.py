@@ -201,9 +201,10 @@ def test_explain_leads_from_a_call_to_the_session_that_it_began() -> None:
         ("m5", "pier/sort/77", None),
     ):
         assert json_of("explain", "pier", message)["message"]["children"] == [{"session": child, "call": call}]
-        told = "called" if call else "perhaps called: it began between this call and its result"
+        told = f"{child}, called by research" if call else f"perhaps {child}: it began between this call and its result"
         text = " ".join(run("explain", "pier", message).output.split())
-        assert f"agent {child}, {told}; squidbot session show {child}" in text
+        assert f"agent {told} " in text
+        assert "an agent: squidbot session show ID" in text
     assert json_of("explain", "pier", "m0")["message"]["children"] == []
 
 
