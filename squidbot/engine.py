@@ -51,7 +51,7 @@ from squidbot.core.transcript.lineage import (
 )
 from squidbot.core.transcript.pins import PIN, Pin
 from squidbot.core.transcript.records import append, messages_of
-from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, transcript_id
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, due_scope, transcript_id
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.memory import sessions_of
 from squidbot.services import forget
@@ -712,8 +712,10 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
     if store.head(session_id) == (0, 0):
         mark = [] if way == SUB_AGENT else [transition(store, source_id, messages)]
         lead, records = _inherited(made.wired, source_id, (*mark, *told))
+        # What it takes over is its user's, before anything is said.
+        records += [*due_scope(None, made.scope, 0), LINEAGE.record(0, descent)]
         try:
-            store.append(session_id, 0, lead, [*records, LINEAGE.record(0, descent)])
+            store.append(session_id, 0, lead, records)
         except StoreError:
             if parent_of(store, session_id) is None:  # else another process has let it go on in the meantime
                 raise

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.cli.output import Result
-from squidbot.cli.texts import ago, clock, count, event_line, named, percent, prompt_line, shorter, span
+from squidbot.cli.texts import ago, clock, count, event_line, named, parameters, percent, prompt_line, shorter, span
 from squidbot.core.budget import (
     LAYOUT_LEVELS,
     LEAST_FRACTION,
@@ -20,11 +21,12 @@ from squidbot.core.budget import (
     shares,
 )
 from squidbot.core.compaction.pressure import marked_fraction
-from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, InvalidRequestError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.plan import Representation
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
+from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
 from squidbot.core.view.assembly import account, remembered, used
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
 
 # Longer sessions don't have their messages counted one by one.
 MOST_COUNTED = 20_000
-BAR_CHARS = 32
+BAR_CHARS, CALL_CHARS = 32, 40
+# How a session that perhaps works for a call is known.
+BY_TIME: Final = "it began between this call and its result"
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 HOW = {
     VERBATIM: "sent word for word",
@@ -101,6 +105,8 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     values: dict[str, Any] = {
         "session": session_id,
         "messages": view.messages,
+        **parent_json(place, session_id),
+        "children": place.children(session_id),
         "model": window.model,
         "lease": {"source": source, "id": window.window_id, "counter": window.counter},
         "counted": place.wired.why_counted(window.model) if is_same and window.model else "",
@@ -124,6 +130,33 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "spans": [_span_json(one) for one in _spans(view)],
     }
     return Explanation(view, due, budget, values)
+
+
+def parent_json(place: OpenStore, session_id: str) -> dict[str, object]:
+    """Return the session above one, how it comes from it, and the call of it that it works for, as values for JSON.
+
+    What can't be read is None: the messages are shown anyway.
+    """
+    parent, found = None, None
+    with suppress(DamagedStoreError):
+        parent = place.parent(session_id)
+        found = place.caller(session_id, parent.other) if parent else None
+    call = {"message": span(found[0]), "id": found[1] or None} if found else None
+    return {"parent": parent.other if parent else None, "way": parent.way if parent else None, "call": call}
+
+
+def parent_line(values: Mapping[str, Any]) -> str:
+    """Return a sentence about the session above one, given as by `parent_json`; "" if there is none."""
+    parent, way, call = values["parent"], values["way"], values["call"]
+    if parent is None:
+        return ""
+    from_it = {BELOW: f"below {parent}", SUB_AGENT: f"sub-agent of {parent}"}.get(way, f"continues {parent}")
+    explain = f"squidbot session explain {parent}"
+    if call is None:
+        return f"{from_it}; {explain}"
+    by_time = f"{from_it}; by its time called by {call['message']}"
+    known = f"called by {parent} {call['message']}" if way == BELOW else f"{from_it}, called by {call['message']}"
+    return f"{known if call['id'] else by_time}; {explain} {call['message']}"
 
 
 def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
@@ -351,6 +384,10 @@ def _run(  # noqa: PLR0913, PLR0917  # a run with its costs
 def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
     out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
+    if line := parent_line(values):
+        out.say(line, "dim")
+    if children := len(values["children"]):
+        out.say(f"{count(children, 'session')} below it: squidbot session list --under {values['session']}", "dim")
     if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
@@ -471,7 +508,12 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
         ],
         "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
     }
-    rows = [*_arrival(entry), *_path(states, now), ("now", _now(states[-1], run, here_tokens, pinned=pinned))]
+    rows = [
+        *_arrival(entry),
+        *_agents(entry),
+        *_path(states, now),
+        ("now", _now(states[-1], run, here_tokens, pinned=pinned)),
+    ]
     return Result(values, lambda out: _put_story(out, entry, rows, note, now))
 
 
@@ -488,7 +530,9 @@ def _put_story(
         out.heading(f"Notes {note.summary_id}")
         out.body(note.text, most_lines=4)
     out.blank()
-    out.say(f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
+    agent = "; an agent: squidbot session show ID" if entry.children else ""
+    whole = f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}"
+    out.say(f"{whole}{agent}", "dim")
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
@@ -530,6 +574,13 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
     if row.notice:
         rows.append(("notice", f"added behind it on arrival: {shorter(row.notice, 60)}"))
     return rows
+
+
+def _agents(entry: ShownMessage) -> Iterator[tuple[str, str]]:
+    """Yield a line for each session that works for a call of a message."""
+    calls = {call.id: f"{call.name} {parameters(call.arguments, CALL_CHARS)}".rstrip() for call in entry.calls}
+    for child, call_id in entry.children:
+        yield "agent", f"{child}, called by {calls.get(call_id, call_id)}" if call_id else f"perhaps {child}: {BY_TIME}"
 
 
 def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:

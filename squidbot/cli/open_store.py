@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_right
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +18,13 @@ from squidbot.config import load_settings
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.core.transcript.lineage import BELOW, CALLER, Lineage, above, children_of, parent_of
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
-from squidbot.memory import provider_of, sessions_of
+from squidbot.memory import SessionLister, provider_of, sessions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
@@ -50,10 +52,38 @@ class SeenSession:
     meter: Meter
 
 
+class ChildSession(NamedTuple):
+    """A session, the call of its parent that it works for ("" if unknown), and since when, in seconds since 1970."""
+
+    session_id: str
+    call_id: str
+    at: float | None
+
+    def call_in(self, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, str] | None:
+        """Return the message of the parent with that call, and the call's id; "" if only its time tells."""
+        named = [(row, call_id) for row in rows for call_id in row.call_ids if self._names(call_id)]
+        if named or self.call_id or self.at is None:
+            before = [one for one in named if not _is_later(one[0], self.at)]
+            return before[-1] if before else named[0] if named else None
+        before_it = [row for row in rows if row.time is not None and row.time <= self.at]
+        answered = {result for row in before_it for result in row.result_ids}
+        calling = (row for row in reversed(before_it) if row.call_ids and not answered.issuperset(row.call_ids))
+        return next(((row, "") for row in calling), None)
+
+    def _names(self, call_id: str) -> bool:
+        """Return whether it works for a call: the id of some sessions ends with the call's."""
+        return call_id == self.call_id if self.call_id else bool(call_id) and self.session_id.endswith(f"/{call_id}")
+
+
+def _is_later(row: StoredMessage, at: float | None) -> bool:
+    return row.time is not None and at is not None and row.time > at
+
+
 class ShownMessage(NamedTuple):
     """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
 
-    The tool is "" if its call was not found; `codec` is `None` if none reads the payload.
+    The tool is "" if its call was not found; `codec` is `None` if none reads the payload. `children` are the sessions
+    that work for its calls, each with the call's id, "" where only the time shows that it is one of them.
     """
 
     row: StoredMessage
@@ -61,6 +91,7 @@ class ShownMessage(NamedTuple):
     calls: tuple[ToolCall, ...]
     answers: tuple[tuple[str, str], ...]
     codec: Codec | None = None
+    children: tuple[tuple[str, str], ...] = ()
 
     @property
     def handle(self) -> str:
@@ -94,6 +125,7 @@ class ShownMessage(NamedTuple):
             "text": self.text,
             "tool_calls": [{"id": call.id, "tool": call.name, "parameters": call.arguments} for call in self.calls],
             "answers": [{"id": call_id, "tool": tool} for call_id, tool in self.answers],
+            "children": [{"session": child, "call": call_id or None} for child, call_id in self.children],
             "truncated": self.is_cut,
             "sent_text": row.sent_text,
             "notice": row.notice,
@@ -210,7 +242,70 @@ class OpenStore:
         """Return the messages of a range decoded, and the seqs of damaged ones."""
         rows, damaged = self.rows(session_id, max(0, first_seq - CALLS_BACK), last_seq)
         found = [message for message in shown_messages(rows, self.codecs) if message.row.seq >= first_seq]
+        if any(message.calls for message in found):
+            # The results of the last calls come soon after them.
+            later = self.rows(session_id, last_seq + 1, min(last_seq + CALLS_BACK, self.length(session_id) - 1))[0]
+            children = self._calling(session_id, [*(message.row for message in found), *later])
+            found = [message._replace(children=tuple(children.get(message.row.seq, ()))) for message in found]
         return found, [seq for seq in damaged if seq >= first_seq]
+
+    def _calling(self, session_id: str, rows: Sequence[StoredMessage]) -> dict[int, list[tuple[str, str]]]:
+        """Return the sessions that work for the calls of these messages, by the messages' seqs; see `ShownMessage`."""
+        found: dict[int, list[tuple[str, str]]] = {}
+        for name in self.children(session_id):
+            with suppress(DamagedStoreError):
+                for child in self._callers(name):
+                    if place := child.call_in(rows):
+                        found.setdefault(place[0].seq, []).append((name, place[1]))
+        return found
+
+    def _callers(self, session_id: str) -> list[ChildSession]:
+        """Return the calls that a session works for, oldest first; if none is recorded, when it began.
+
+        Raises:
+            DamagedStoreError: a record or a message can't be read.
+        """
+        if callers := CALLER.all(self.store, session_id):
+            return [ChildSession(session_id, *caller) for caller in callers]
+        began = self.store.pick(session_id, {0}) if self.length(session_id) else []
+        parent = parent_of(self.store, session_id)
+        return [ChildSession(session_id, "", parent.at if parent else began[0].time if began else None)]
+
+    def children(self, session_id: str) -> list[str]:
+        """Return the sessions directly below one, oldest first: those that go on from it, and those with an id below.
+
+        What can't be read, and what the store can't list, is left out.
+        """
+        known = set[str]()
+        with suppress(DamagedStoreError):
+            known = {one.other for one in children_of(self.store, session_id)}
+        every = dict(self.sessions()) if isinstance(self.store, SessionLister) else dict.fromkeys(sorted(known), 0)
+        return [name for name in every if name in known or above(name, every.__contains__) == session_id]
+
+    def parent(self, session_id: str) -> Lineage | None:
+        """Return the session that one goes on from, or that its id is below.
+
+        Raises:
+            DamagedStoreError: a record can't be read.
+        """
+        if known := parent_of(self.store, session_id):
+            return known
+        found = above(session_id, lambda name: self.store.head(name) != (0, 0))
+        return Lineage(found, BELOW, 0) if found else None
+
+    def caller(self, session_id: str, parent_id: str) -> tuple[int, str] | None:
+        """Return the message of its parent whose call a session works for now, and the call's id; `None` if unknown.
+
+        The id is "" if only the time tells. Raises as `parent`.
+        """
+        child, messages = self._callers(session_id)[-1], self.length(parent_id)
+        if child.at is None:
+            place = messages
+        else:
+            at = child.at
+            place = bisect_right(range(messages), at, key=lambda seq: self.store.pick(parent_id, {seq})[0].time or 0.0)
+        found = child.call_in(self.rows(parent_id, max(0, place - CALLS_BACK), min(place, messages - 1))[0])
+        return (found[0].seq, found[1]) if found else None
 
     def plans(self, session_id: str) -> list[PlanRecord]:
         """Return every plan of a session, oldest first.

@@ -115,16 +115,19 @@ class Printer:
             grid.add_row(Text(f"  {line(name)}"), f"{number:,}", Text(line(text)))
         self._render(grid)
 
-    def table(self, rows: Sequence[Mapping[str, object]], indent: str = "", bold: Sequence[bool] = ()) -> None:
+    def table(
+        self, rows: Sequence[Mapping[str, object]], indent: str = "", bold: Sequence[bool] = (), whole: str = ""
+    ) -> None:
         """Add a table; the keys of a row are its columns.
 
         Number columns are right-aligned; others are left-aligned and may fold. `None` is a dash. `bold` emphasizes
-        rows.
+        rows; the column `whole` does not fold.
         """
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         for name in rows[0] if rows else ():
             is_number = any(_FIGURE.fullmatch(_cell(row[name])) for row in rows)
-            table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+            is_whole = is_number or name == whole
+            table.add_column(name, justify="right" if is_number else "left", no_wrap=is_whole, overflow="fold")
         for place, row in enumerate(rows):
             cells = (Text(line(_cell(value))) for value in row.values())
             table.add_row(*cells, style="bold" if bold and bold[place] else None)

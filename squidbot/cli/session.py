@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from squidbot.cli.explain import BY_TIME, parent_json, parent_line, plan_json
 from squidbot.cli.explain import explain as explained
-from squidbot.cli.explain import plan_json
 from squidbot.cli.export import export
 from squidbot.cli.forget import forget
 from squidbot.cli.jobs import jobs
@@ -42,7 +43,7 @@ from squidbot.core.recall.history import hits_of, in_view, resolve
 from squidbot.core.recall.search import read_query
 from squidbot.core.transcript.documents import DOCUMENT, SessionDocuments
 from squidbot.core.transcript.goals import ACTIONS, GoalBook, stored_goals
-from squidbot.core.transcript.lineage import parent_of
+from squidbot.core.transcript.lineage import BELOW, CONTINUED, ROTATED, above, children_of, parent_of
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.engine import Engine
@@ -52,7 +53,8 @@ from squidbot.tools.goals import goal_lines
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
@@ -63,9 +65,14 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
 
 ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
-ID_CHARS, SNIPPET_CHARS = 28, 190
+ID_CHARS, LEAST_ID_CHARS, SNIPPET_CHARS = 28, 12, 190
 # In larger stores only the latest sessions are listed; each takes about a third of a millisecond.
-MOST_LISTED = 1_000
+LISTED, MOST_LISTED = 30, 1_000
+# How many sessions below one are listed, and how far they are indented, in characters.
+MOST_CHILDREN, MOST_INDENT = 3, 12
+COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window")
+# The columns of a narrower terminal.
+WIDE_COLUMNS, NARROW = 100, ("session", "messages", "newest", "tokens", "plan")
 NEXT, END = "next", 10**12
 _RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
 # The name of a request's part that represents no message.
@@ -91,25 +98,67 @@ for inner in (export, forget, jobs, log):
 
 
 @session.command("list", on="store")
-@limit(30, "Sessions")
-def list_(place: OpenStore, *, limit: int) -> Result:
-    """List the sessions of a store, those with the newest messages first.
+@click.option("--under", metavar="SESSION", help="List only this session and all sessions below it.")
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="Sessions at most.  [default: 30; all with --under]")
+def list_(place: OpenStore, *, under: str | None, limit: int | None) -> Result:
+    """List the sessions of a store, those with the newest messages first, each with the sessions below it.
 
-    tokens: the newest request, as a bound; plan: the number of the view plan in force, and why it was made.
+    Those are the sessions that continue it, and those of agents that it called. tokens: the newest request, as a bound;
+    plan: the number of the view plan in force, and why it was made.
     """
-    every = place.sessions()
-    found = [_listed(place, *one) for one in reversed(every[-max(limit, MOST_LISTED) :])]
-    found = sorted(found, key=lambda one: -(one["last_time"] or 0.0))[:limit]
-    damaged = [f"{one['session']}: {one['damaged']}" for one in found if one["damaged"]]
-    values = {"sessions": found, "total": len(every)}
-    return Result(values, lambda out: _put_list(out, found, len(every)), DAMAGED_DATA if damaged else 0, damaged)
+    stored = dict(place.sessions())
+    above_of = {name: above(name, stored.__contains__) for name in stored}
+    if under is not None:
+        family = _family(place, place.find(under), above_of)
+        above_of = {name: above_of[name] for name in family}
+    most = limit or (LISTED if under is None else len(stored))
+    found = _with_parents(place, [*above_of][-max(most, MOST_LISTED) :], stored, above_of)
+    found.sort(key=lambda one: -(one["last_time"] or 0.0))
+    damaged = [f"{one['session']}: {one['damaged']}" for one in found[:most] if one["damaged"]]
+    values = {"sessions": found[:most], "total": len(above_of)}
+
+    def put(out: Printer) -> None:
+        _put_list(out, found, above_of, most, MOST_CHILDREN if under is None else most)
+
+    return Result(values, put, DAMAGED_DATA if damaged else 0, damaged)
 
 
-def _listed(place: OpenStore, session_id: str, messages: int) -> dict[str, Any]:
-    """Return what is known about a session without reading it."""
+def _family(place: OpenStore, session_id: str, above_of: Mapping[str, str | None]) -> list[str]:
+    """Return a session and all below it, each level oldest first."""
+    below: dict[str | None, list[str]] = {}
+    for name, parent in above_of.items():
+        below.setdefault(parent, []).append(name)
+    family = {session_id: None}
+    todo = [session_id]
+    for one in todo:
+        children = below.get(one, [])
+        with suppress(DamagedStoreError):
+            children = [*children, *(link.other for link in children_of(place.store, one))]
+        new = dict.fromkeys(name for name in children if name in above_of and name not in family)
+        family |= new
+        todo += new
+    return todo
+
+
+def _with_parents(
+    place: OpenStore, names: Sequence[str], stored: Mapping[str, int], above_of: Mapping[str, str | None]
+) -> list[dict[str, Any]]:
+    """Return what is known about sessions, and about those above them."""
+    found: dict[str, dict[str, Any]] = {}
+    todo = [*names]
+    for name in todo:
+        if name not in found:
+            found[name] = _listed(place, name, stored[name], above_of[name])
+            if (parent := found[name]["parent"]) in above_of:
+                todo.append(parent)
+    return [*found.values()]
+
+
+def _listed(place: OpenStore, session_id: str, messages: int, above_it: str | None) -> dict[str, Any]:
+    """Return what is known about a session without reading it; its id is below that of another one, `above_it`."""
     keys = ("first_time", "last_time", "requests", "request_tokens", "plan", "cause", "model", "window")
     found: dict[str, Any] = {"session": session_id, "messages": messages, **dict.fromkeys(keys), "requests": 0}
-    found |= {"damaged": None, "parent": None, "way": None}
+    found |= {"damaged": None, "parent": above_it, "way": BELOW if above_it else None}
     try:
         ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
         newest = place.store.last_record(session_id, REQUEST)
@@ -133,33 +182,122 @@ def _listed(place: OpenStore, session_id: str, messages: int) -> dict[str, Any]:
     return found
 
 
-def _put_list(out: Printer, found: Sequence[dict[str, Any]], every: int) -> None:
+def _put_list(
+    out: Printer, found: Sequence[dict[str, Any]], above_of: Mapping[str, str | None], limit: int, most_children: int
+) -> None:
+    """Put sessions as a tree; `above_of` has the id above each session, also of those that were not read."""
     if not found:
         out.say("no sessions")
         return
-    now, is_tree = time.time(), any(one["parent"] for one in found)
-    rows = [_list_row(one, now) | ({"continues": _parent(one)} if is_tree else {}) for one in found]
-    out.table(rows)
-    if every > len(found):
-        out.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
+    rows = {one["session"]: one for one in found}
+    parents = _drawn_parents(rows)
+    below = _below(rows, parents)
+    chosen = _chosen(below, limit, most_children)
+    every = {**above_of, **parents}
+    hidden = Counter(_nearest(name, every, chosen) for name in every if name not in chosen)
+    now, wide = time.time(), out.columns >= WIDE_COLUMNS
+    lines = [_list_row(rows, hidden, *line, now) for line in _lines(below, chosen, hidden)]
+    out.table([line if wide else {name: line[name] for name in NARROW} for line in lines], whole="session")
+    if any(hidden[name] for name in chosen):
+        out.say("all of a family: squidbot session list --under SESSION", "dim")
+    if older := hidden[None]:
+        out.say(f"… {count(older, 'older session')}; --limit {len(above_of)} lists all", "dim")
 
 
-def _list_row(one: dict[str, Any], now: float) -> dict[str, object]:
+def _drawn_parents(rows: Mapping[str, dict[str, Any]]) -> dict[str, str | None]:
+    """Return under which session each one is drawn: one chain of sessions that continue each other is one level."""
+    parents: dict[str, str | None] = {}
+    for name, row in rows.items():
+        parent, way, seen = row["parent"], row["way"], {name}
+        while way in {CONTINUED, ROTATED} and parent in rows and parent not in seen and rows[parent]["way"] == way:
+            seen.add(parent)
+            parent = rows[parent]["parent"]
+        parents[name] = parent if parent in rows else None
+    for name, parent in parents.items():
+        one, seen = parent, {name}
+        while one is not None and one not in seen:
+            seen.add(one)
+            one = parents[one]
+        if one == name:  # a circle; it is cut here
+            parents[name] = None
+    return parents
+
+
+def _below(rows: Mapping[str, dict[str, Any]], parents: Mapping[str, str | None]) -> dict[str | None, list[str]]:
+    """Return the sessions drawn under each one, those of the families with the newest messages first."""
+    newest = dict.fromkeys(rows, 0.0)
+    below: dict[str | None, list[str]] = {}
+    for name, row in rows.items():
+        below.setdefault(parents[name], []).append(name)
+        one: str | None = name
+        while one is not None and newest[one] < (row["last_time"] or 0.0):
+            newest[one] = row["last_time"]
+            one = parents[one]
+    return {parent: sorted(names, key=lambda name: -newest[name]) for parent, names in below.items()}
+
+
+def _chosen(below: Mapping[str | None, Sequence[str]], limit: int, most_children: int) -> set[str]:
+    """Return the first sessions of a tree, up to `limit`, and of many below one only `most_children`."""
+    chosen = set[str]()
+    todo = [*reversed(below.get(None, ()))]
+    while todo and len(chosen) < limit:
+        name = todo.pop()
+        chosen.add(name)
+        children = below.get(name, ())
+        todo += reversed(children[: most_children if len(children) > most_children + 1 else None])
+    return chosen
+
+
+def _nearest(name: str, parents: Mapping[str, str | None], chosen: AbstractSet[str]) -> str | None:
+    """Return the nearest session above one that is chosen, None if none is."""
+    one, seen = parents.get(name), {name}
+    while one is not None and one not in chosen and one not in seen:
+        seen.add(one)
+        one = parents.get(one)
+    return one if one in chosen else None
+
+
+def _lines(
+    below: Mapping[str | None, Sequence[str]], chosen: AbstractSet[str], hidden: Mapping[str | None, int]
+) -> Iterator[tuple[str, str, str | None]]:
+    """Yield the lines of a tree: how it begins, a session, and the one above; "" stands for those that are hidden."""
+    todo = [("", "", name, cast("str | None", None)) for name in reversed(below.get(None, ())) if name in chosen]
+    while todo:
+        lead, deeper, name, parent = todo.pop()
+        yield lead, name, parent
+        inner = [one for one in below.get(name, ()) if one in chosen] if name else []
+        inner += [""] if name and hidden[name] else []
+        for place, one in reversed([*enumerate(inner, 1)]):
+            edge, next_deeper = ("└─ ", "   ") if place == len(inner) else ("├─ ", "│  ")
+            todo.append((deeper + edge, (deeper + next_deeper)[:MOST_INDENT], one, name))
+
+
+def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
+    rows: Mapping[str, dict[str, Any]],
+    hidden: Mapping[str | None, int],
+    lead: str,
+    name: str,
+    parent: str | None,
+    now: float,
+) -> dict[str, object]:
+    if not name:
+        return {"session": f"{lead}… {hidden[parent]:,} more", **dict.fromkeys(COLUMNS, "")}
+    one = rows[name]
+    # The rest of the id is enough below that of its parent.
+    shown = name.removeprefix(f"{parent}/") if parent else name
+    way = f" ({shorter(one['way'], LEAST_ID_CHARS)})" if one["way"] not in {None, BELOW} else ""
     plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
-    return {
-        "session": shorter(one["session"], ID_CHARS),
-        "messages": one["messages"],
-        "begun": ago(one["first_time"], now),
-        "newest": ago(one["last_time"], now),
-        "requests": one["requests"],
-        "tokens": one["request_tokens"],
-        "plan": "damaged" if one["damaged"] else plan,
-        "window": f"{one['window']:,} {one['model']}".rstrip() if one["window"] else None,
-    }
-
-
-def _parent(one: dict[str, Any]) -> str | None:
-    return f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else None
+    values = (
+        one["messages"],
+        ago(one["first_time"], now),
+        ago(one["last_time"], now),
+        one["requests"],
+        one["request_tokens"],
+        "damaged" if one["damaged"] else plan,
+        f"{one['window']:,} {one['model']}".rstrip() if one["window"] else None,
+    )
+    room = max(LEAST_ID_CHARS, ID_CHARS - len(lead) - len(way))
+    return {"session": f"{lead}{shorter(shown, room)}{way}", **dict(zip(COLUMNS, values, strict=True))}
 
 
 # -- show, explain ---------------------------------------------------------------------------------------------
@@ -227,6 +365,8 @@ def show(  # noqa: PLR0913  # an argument for each option
 
     def put(out: Printer) -> None:
         out.heading(f"{name}: {count(messages, 'message')}{f'; {span(first, last)} below' if found else ''}")
+        if line := parent_line(values):
+            out.say(line, "dim")
         _put_messages(out, found, everything=everything, whole=whole or alone)
         _put_ways(out, first, last, messages if found else 0, limit)
 
@@ -246,6 +386,7 @@ def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str,
     return {
         "session": name,
         "messages": place.length(name),
+        **parent_json(place, name),
         "first": first if found else None,
         "last": last if found else None,
         "shown": [one.to_json() for one in found],
@@ -296,6 +437,10 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
     for call in shown.calls:
         arguments = call.arguments if whole else parameters(call.arguments, out.columns - len(call.name) - 6)
         out.body(f"-> {call.name} {arguments}", whole=whole)
+        for child, _ in (one for one in shown.children if one[1] == call.id):
+            out.say(f"=> {child}", indent="  ")
+    for child, _ in (one for one in shown.children if not one[1]):
+        out.say(f"=> perhaps {child}: {BY_TIME}", indent="  ")
     if row.notice:
         out.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
 

@@ -12,7 +12,7 @@ from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL
-from squidbot.core.transcript.lineage import LINEAGE
+from squidbot.core.transcript.lineage import CALLER, LINEAGE
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.records import RecordKind
@@ -57,6 +57,7 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     DOCUMENT,
     SNAPSHOT,
     LINEAGE,
+    CALLER,
     KEY,
     FRAGMENT,
     LEDGER,

@@ -27,10 +27,14 @@ from squidbot.core.events import Event
 from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
+from squidbot.core.transcript.lineage import CALLER, Caller
+from squidbot.core.transcript.records import append
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
+from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -258,6 +262,20 @@ class HostConversation:
             self.session.record(*messages, usage=usage)
             self._is_settled = not any(message.calls for message in messages)
             self._extend([*map(self._form.name, payloads)])
+
+    def works_for(self, call_id: str) -> None:
+        """Record, durably, that the session works for a tool call of the session above it; once for each call.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        store, session_id = self.session.wired.store, self.session.session_id
+
+        def due() -> Caller | None:
+            newest = CALLER.newest(store, session_id)
+            return None if newest and newest.call_id == call_id else Caller(call_id, time.time())
+
+        append(store, session_id, CALLER, due, "it does not name the call that called it", wait=wait)
 
     def shorter(self) -> list[Any] | None:
         """Return a shorter request for one that was refused as too long; None if it can't be made shorter.
@@ -585,6 +603,26 @@ class HostRuntime:
             _keep(self._newest, session_id, MOST_NEWEST)
             _keep(self._held, key, MOST_HELD)
             return held
+
+    def sub_agent(self, session_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give a sub-agent its caller's context, and return the id of its own conversation.
+
+        That begins with the goals, decisions, documents and pins of the caller's, `session_id`, without what was said
+        there. Its id is `child_id`, or SESSION/AGENT; a conversation that has begun like that goes on as it is. Its
+        window is that of the model that the host runs it with. If this fails, the sub-agent runs without the context.
+
+        Raises:
+            SquidbotError: with `on_error="raise"`, as `Engine.sub_agent`.
+        """
+        made = child_id or f"{session_id}/{agent}"
+
+        def give() -> None:
+            known = SCOPE.newest(self.engine.wired.store, session_id)
+            parent = self.conversation(session_id, scope=known.scope if known else None).session
+            self.engine.sub_agent(parent, agent, session_id=made)
+
+        self.safely("give a sub-agent its caller's context", session_id, give)
+        return made
 
     def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
         """Forget messages for good, as `Session.forget` does; the host may send them again.

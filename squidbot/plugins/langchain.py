@@ -109,6 +109,18 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         # The last response format and its schemas: building them takes milliseconds.
         self._schemas: tuple[object, list[dict[str, object]]] = None, []
 
+    def sub_agent(self, thread_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
+
+        That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
+        or THREAD/AGENT; a conversation that has begun like that goes on as it is. Pass it as the `thread_id` of the
+        agent's run.
+
+        Raises:
+            SquidbotError: it cannot have the context, and `on_error` is "raise".
+        """
+        return self.hosted.sub_agent(thread_id, agent, child_id)
+
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
@@ -159,9 +171,13 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         tools = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
         if request.response_format is not self._schemas[0]:
             self._schemas = request.response_format, _schemas(request.response_format)
-        return self._conversation(thread, request).before(
+        conversation = self._conversation(thread, request)
+        messages = conversation.before(
             request.messages, system=request.system_prompt or "", tools=[*tools, *self._schemas[1]]
         )
+        # It reads what LangGraph keeps to itself, as `_thread` does.
+        self.hosted.safely("record an agent's call", thread, lambda: _record_caller(conversation), None, passes=True)
+        return messages
 
     def _shorter(self, thread: str, request: ModelRequest[Any], sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
         if not thread:
@@ -227,6 +243,7 @@ Squidbot = SquidbotMiddleware
 THREAD: Final = "thread_id"
 NAMESPACE: Final = "checkpoint_ns"
 CALL: Final = "__pregel_call"
+TASK: Final = "__pregel_task_id"
 # The list that an agent runs on; what only a function of the functional API has.
 LIST: Final = "messages"
 PREVIOUS: Final = "__previous__"
@@ -274,6 +291,38 @@ def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessag
     outer = (graph.config["configurable"].get(NAMESPACE) or "").replace(":", "|").split("|")
     named = "/".join(part for part in (thread, *outer, key if key != LIST else "", *below) if part)
     return named if named == thread else short_id(named)
+
+
+def calling(configurable: Mapping[str, Any]) -> str:
+    """Return the id of the tool call that an agent runs in; "" if it runs in none, or in a node that answers several.
+
+    The task of a node has the calls that the node answers.
+    """
+    node = _graph(configurable).config["configurable"]
+    while CALL in node:
+        around = _graph(node)
+        if calls := _tool_calls(around.tasks[node[TASK]].input):
+            return str(calls[0]["id"] or "") if len(calls) == 1 else ""
+        node = around.config["configurable"]
+    return ""
+
+
+def _tool_calls(given: Any) -> Sequence[Mapping[str, Any]]:  # noqa: ANN401  # the input of any node
+    """Return the tool calls that a node answers, by its input: these calls, or a list that ends with them."""
+    if isinstance(given, dict) and "tool_call" in given:
+        return [given["tool_call"]]
+    listed = given.get(LIST) if isinstance(given, dict) else given
+    if not isinstance(listed, list) or not listed:
+        return ()
+    last = listed[-1]
+    if isinstance(last, dict) and last.get("type") == "tool_call":
+        return listed
+    return getattr(last, "tool_calls", None) or ()
+
+
+def _record_caller(conversation: HostConversation) -> None:
+    if call_id := calling(get_config().get("configurable", {})):
+        conversation.works_for(call_id)
 
 
 def _graph(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401  # LangGraph keeps its type to itself

@@ -46,7 +46,7 @@ else:
     # An llm too old to have it must not fail because of a plugin that is off.
     Toolbox = getattr(llm, "Toolbox", object)
 
-__all__ = ["Squidbot", "SquidbotToolbox", "register_commands", "register_models", "register_tools"]
+__all__ = ["Squidbot", "SquidbotToolbox", "register_commands", "register_models", "register_tools", "sub_agent"]
 
 _LOG: Final = logging.getLogger("squidbot")
 SWITCH: Final = "squidbot.json"
@@ -156,6 +156,17 @@ def _runtime() -> HostRuntime | None:
     except Exception as error:  # noqa: BLE001  # a model answers without squidbot, too
         _warn_once(f"squidbot cannot work in llm: {error}")
         return None
+
+
+def sub_agent(conversation_id: str, agent: str, child_id: str | None = None) -> str:
+    """Give a model that a tool asks its caller's context, and return the id of its own conversation.
+
+    That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`, or
+    CONVERSATION/AGENT; a conversation that has begun like that goes on as it is. Set it as the `id` of llm's
+    conversation before you ask. While squidbot is off, this gives nothing.
+    """
+    runtime = _runtime()
+    return runtime.sub_agent(conversation_id, agent, child_id) if runtime else child_id or f"{conversation_id}/{agent}"
 
 
 # -- calls of a model ------------------------------------------------------------------------------------------------

@@ -850,6 +850,18 @@ class Squidbot:
         )
         return {"session": run, "run_config": config}
 
+    def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
+
+        That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
+        or CONVERSATION/AGENT; a conversation that has begun like that goes on as it is. Pass it to `options` for the
+        agent's run.
+
+        Raises:
+            SquidbotError: it cannot have the context, and `on_error` is "raise".
+        """
+        return self.hosted.sub_agent(conversation_id, agent, child_id)
+
     def session(self, conversation_id: str) -> StoredSession:
         """Return a conversation for the program, to read it or to remove its last messages."""
         return StoredSession(self.hosted, conversation_id)

@@ -150,6 +150,18 @@ class SquidbotCapability(AbstractCapability[Any]):
         self.hosted.open()
         self._made_up: set[str] = set()
 
+    def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
+
+        That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
+        or CONVERSATION/AGENT; a conversation that has begun like that goes on as it is. Pass it as the
+        `conversation_id` of the agent's run.
+
+        Raises:
+            SquidbotError: it cannot have the context, and `on_error` is "raise".
+        """
+        return self.hosted.sub_agent(conversation_id, agent, child_id)
+
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
         return FunctionToolset([self._tool(tool) for tool in self.hosted.tools], id="squidbot")

@@ -677,6 +677,7 @@ def test_form_that_nobody_reads_is_said(copied: Callable[..., Result]) -> None:
 
 READING = [
     ["session", "list"],
+    ["session", "list", "--under", "support/42"],
     ["session", "show", "support/42"],
     ["session", "show", "support/42", "m14"],
     ["session", "show", "support/42", "--request"],

@@ -17,8 +17,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
+from squidbot.core.transcript.lineage import CALLER
 from squidbot.plugins import langchain
 from squidbot.plugins.host import CANCELLED
 from squidbot.plugins.langchain import Squidbot
@@ -272,6 +274,50 @@ def test_an_agent_with_a_thread_of_its_own_has_that_thread(saved: bool, family: 
     held = family.held()
     assert sorted(held) == ["library", "t"]
     assert held["library"] == ["main-0", "sub1", "main-0", "sub2"]
+
+
+# Which call an agent works for.
+
+
+def callers(family: Family) -> list[tuple[str, list[str]]]:
+    """Return the text that each conversation begins with, and the calls that it worked for."""
+    store: Any = family.squidbot.hosted.engine.wired.store
+    ids = [each for each, _ in store.sessions()]
+    return sorted((rows(family.path, each)[0][1], [one.call_id for one in CALLER.all(store, each)]) for each in ids)
+
+
+def test_agents_in_a_tool_know_their_call(family: Family) -> None:
+    """Each of those that run in parallel, and those in them, once for all requests of a conversation."""
+    leaf = family.agent("leaf")
+    sub = family.agent("sub", delegate(leaf, given="leaf for {}".format), asks="research")
+    ask(family.agent("main", delegate(sub), asks="research", times=3, saved=InMemorySaver()), "a")
+    assert callers(family) == [
+        ("a", []),
+        *(("leaf for sub-0", [f"sub{at}.0"]) for at in (1, 2, 3)),
+        *((f"main-{at}", [f"main1.{at}"]) for at in range(3)),
+    ]
+
+
+def test_an_agent_that_remembers_knows_each_call(family: Family) -> None:
+    """With a list, and with a thread of its own; one record for each call, however many requests it takes."""
+    aide = family.agent("aide", saved=True)
+    ask(family.agent("main", delegate(aide), asks="research", saved=InMemorySaver()), "a", "b")
+    assert callers(family) == [("a", []), ("main-0", ["main1.0", "main3.0"])]
+
+
+def test_an_agent_in_a_node_of_several_calls_knows_none(family: Family) -> None:
+    """A graph of one's own may answer all calls of a message in one task, or each call in a task."""
+    sub = family.agent("sub")
+
+    for times in (1, 2):
+        model = Scripted(says=f"m{times}", asks="research", times=times)
+        graph = StateGraph(MessagesState)
+        graph.add_node("model", lambda state, model=model: {"messages": [model.invoke(state["messages"])]})
+        graph.add_node("tools", ToolNode([delegate(sub)]))
+        graph.add_edge(START, "model")
+        graph.add_edge("model", "tools")
+        ask(graph.compile(checkpointer=InMemorySaver()), "a")
+    assert callers(family) == [("m1-0", ["m11.0"]), ("m2-0", []), ("m2-1", [])]
 
 
 # However a graph is run.

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.transcript.records import RecordKind, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from squidbot.core.ports import TranscriptStore
 
 
 # How a session comes from another: continued by hand, rotated because that one was long, or as a sub-agent's.
 CONTINUED, ROTATED, SUB_AGENT = "continued", "rotated", "sub-agent"
+# It has nothing of the other one, but an id below that one's: an agent within an agent.
+BELOW: Final = "below"
+# What `history.isolation` puts behind an id.
+_PART: Final = re.compile(r"@[a-z]+:[^@]*\Z")
 # Longer ids are cut; unsafe characters would end a line, or some providers refuse them.
 _SHOWN_CHARS: Final = 200
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
@@ -39,7 +43,32 @@ class Lineage(NamedTuple):
     at: float | None = None
 
 
+class Caller(NamedTuple):
+    """The tool call of the session above that a session works for.
+
+    Attributes:
+        call_id: the id of the call.
+        at: when the session began to work for it, in seconds since 1970; None where unknown.
+    """
+
+    call_id: str
+    at: float | None = None
+
+
 LINEAGE = RecordKind("lineage", fields(Lineage), tuple)
+CALLER = RecordKind("caller", fields(Caller), tuple)
+
+
+def above(session_id: str, is_stored: Callable[[str], bool]) -> str | None:
+    """Return the nearest stored session that an id is below: `pier` for `pier/tools/4f`; None if there is none."""
+    part = found[0] if (found := _PART.search(session_id)) else ""
+    place = session_id.removesuffix(part).rfind("/")
+    while place > 0:
+        for name in dict.fromkeys((f"{session_id[:place]}{part}", session_id[:place])):
+            if is_stored(name):
+                return name
+        place = session_id.rfind("/", 0, place)
+    return None
 
 
 def parent_of(transcripts: TranscriptStore, session_id: str) -> Lineage | None:
