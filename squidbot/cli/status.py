@@ -108,7 +108,7 @@ HOSTS = (
     HostPlugin(
         "LangChain",
         "langchain",
-        {"langchain": "1.4", "langgraph": "1.0"},
+        {"langchain": "1.4", "langgraph": "1.2.11"},
         "lc/1",
         'middleware=[Squidbot("mem.db")]',
     ),
