@@ -19,6 +19,7 @@ from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, Sq
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lineage import BELOW, CALLER, Lineage, above, children_of, parent_of
+from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
 from squidbot.memory import SessionLister, provider_of, sessions_of
@@ -71,8 +72,10 @@ class ChildSession(NamedTuple):
         return next(((row, "") for row in calling), None)
 
     def _names(self, call_id: str) -> bool:
-        """Return whether it works for a call: the id of some sessions ends with the call's."""
-        return call_id == self.call_id if self.call_id else bool(call_id) and self.session_id.endswith(f"/{call_id}")
+        """Return whether it works for a call: some sessions have the call's id in theirs, as it is or spelled."""
+        if self.call_id or not call_id:
+            return bool(call_id) and call_id == self.call_id
+        return any(f"/{each}/" in f"{self.session_id}/" for each in (call_id, spelled(call_id)))
 
 
 def _is_later(row: StoredMessage, at: float | None) -> bool:

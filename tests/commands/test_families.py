@@ -290,3 +290,21 @@ def test_ten_thousand_sessions_are_listed_quickly(tmp_path: Path) -> None:
         assert run("list", "--store", path).exit_code == 0
         took.append(time.perf_counter() - began)
     assert took[1] < 1.5 * took[0] + 0.2
+
+
+@pytest.mark.parametrize(
+    "child", ["a/research/c1", "a/research/c1/1", "a/delegate_task/c1/20261128_f3", "a/research/x%2Fy"]
+)
+def test_a_call_is_known_by_the_id_of_the_session_that_works_for_it(
+    child: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As each host names them: the call's id, perhaps a number behind it, or the host's own id."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "squidbot.toml").write_text('[store]\npath = "s.db"\n')
+    call_id = "x/y" if "%" in child else "c1"
+    with squidbot.load() as engine:
+        record(engine, "a", "Two at once.", calls("c0", call_id), at=0)
+        record(engine, child, "Look it up.", at=2)
+        record(engine, "a", result("c0"), result(call_id), at=4)
+    assert json_of("explain", "a", "m1")["message"]["children"] == [{"session": child, "call": call_id}]
+    assert json_of("explain", child)["call"] == {"message": "m1", "id": call_id}
