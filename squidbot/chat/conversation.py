@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from squidbot.codecs.fields import adopted
+from squidbot.codecs.fields import results
 from squidbot.core.errors import (
     BudgetError,
     ConfigError,
@@ -18,7 +18,7 @@ from squidbot.core.errors import (
     LLMError,
     SquidbotError,
 )
-from squidbot.core.messages import Portable, ToolResult, Usage, Words
+from squidbot.core.messages import ToolResult, Usage, Words
 from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names
@@ -51,10 +51,9 @@ ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer wi
 NOT_RUN: Final = Answer("<squidbot: this call was not made; the conversation ended first>", is_error=True)
 
 
-def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
+def results_of(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
     """Return the results of one step's calls, by their ids, as messages of a form."""
-    told = tuple(ToolResult(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
-    return adopted(codec, Portable("tool", told))
+    return results(codec, (ToolResult(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers))
 
 
 # How often a model may call tools before it has to answer.
@@ -276,7 +275,7 @@ class ChatSession:
             answers.append((call.id, answer))
             turn.calls.append(call.name)
             self._watcher.called(call, answer)
-        self.session.record(results(self._codec(step), answers))
+        self.session.record(results_of(self._codec(step), answers))
 
     def _answer(self, call: ToolCall) -> Answer:
         if call.name in self.tool_names:
@@ -291,7 +290,7 @@ class ChatSession:
         room = self.session.core.room()
         if room.open_calls:
             missing = [(call_id, NOT_RUN) for call_id in room.open_calls]
-            self.session.record(results(self._codec(room.awaited[0]), missing))
+            self.session.record(results_of(self._codec(room.awaited[0]), missing))
 
     def _notice(self) -> str | None:
         """Return the notice for the model after an incomplete answer."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.codecs import jsontext
 from squidbot.core.errors import TranscriptError
-from squidbot.core.messages import Media, Usage, Words, labelled
+from squidbot.core.messages import Media, Portable, Usage, Words, labelled
 
 if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.core.messages import Portable
+    from squidbot.core.messages import ToolResult
     from squidbot.core.ports import Codec
 
 
@@ -78,6 +78,20 @@ def adopted(codec: Codec, said: Portable) -> list[dict[str, object]]:
     """Return portable content as messages of a form: one, or one for each result if the form needs it."""
     made = jsontext.parse(codec.adopt(said))
     return [dict(as_dict(each, "a message")) for each in (made if isinstance(made, list) else [made])]
+
+
+def results(codec: Codec, outcomes: Iterable[ToolResult]) -> list[dict[str, object]]:
+    """Return the results of a form's own calls as its messages; each has the id of its call, whatever that is."""
+    told = tuple(outcomes)
+    own = {portable_id(each.call_id): each.call_id for each in told}
+
+    def named(value: Any) -> Any:  # noqa: ANN401  # of JSON
+        if isinstance(value, dict):
+            return {key: named(inner) for key, inner in value.items()}
+        return [*map(named, value)] if isinstance(value, list) else own.get(value, value)
+
+    made = adopted(codec, Portable("tool", told))
+    return made if all(key == call_id for key, call_id in own.items()) else named(made)
 
 
 def as_list(value: object, what: str) -> list[object]:

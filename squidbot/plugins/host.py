@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 from squidbot.codecs import jsontext
-from squidbot.codecs.fields import adopted, as_object
+from squidbot.codecs.fields import as_object, results
 from squidbot.core import events
 from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget import read_budget
@@ -395,11 +395,11 @@ class HostConversation:
         """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""
         if self._is_settled:
             return
-        results = {result for message in messages for result in message.results}
-        open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in results]
+        given = {result for message in messages for result in message.results}
+        open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in given]
         if open_calls:
-            outcomes = tuple(ToolResult(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
-            payloads = adopted(self._form.codec, Portable("tool", outcomes))
+            outcomes = (ToolResult(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
+            payloads = results(self._form.codec, outcomes)
             # They are recorded now, even if their form requires another time in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]
             self._record(answers, [("", "")] * len(answers))

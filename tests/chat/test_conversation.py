@@ -16,7 +16,7 @@ import pytest
 
 import squidbot
 from squidbot.chat import talk as talking
-from squidbot.chat.conversation import BY_DEATH, BY_USER, ENOUGH, MOST_STEPS, ChatSession, results
+from squidbot.chat.conversation import BY_DEATH, BY_USER, ENOUGH, MOST_STEPS, ChatSession, results_of
 from squidbot.chat.screen import Screen
 from squidbot.chat.talk import ChatSetup, Notices
 from squidbot.chat.talk import Talk as Conversation
@@ -324,10 +324,10 @@ def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
 
     assert tool_names(session.tools) == held.talk.tool_names == ["history", "memory"]
     codec = held.engine.wired.codecs["anthropic.messages"]
-    (made,) = results(codec, [("a", ENOUGH), ("b", ENOUGH)])
+    (made,) = results_of(codec, [("functions.look:0", ENOUGH), ("b", ENOUGH)])
     content = json.loads(json.dumps(made))["content"]
     assert [(block["type"], block["tool_use_id"], block["is_error"]) for block in content] == [
-        ("tool_result", "a", True),
+        ("tool_result", "functions.look:0", True),
         ("tool_result", "b", True),
     ]
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.fields import results
 from squidbot.codecs.hermes import Hermes
 from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.llm import LLMMessages
@@ -232,6 +233,15 @@ def test_an_id_that_a_provider_would_refuse_becomes_another(tag: str) -> None:
     assert read(tag, call)[2] == read(tag, told)[2]
     assert read(tag, call)[2][0].startswith("call_")
     assert len(read(tag, call)[2][0]) <= 40
+
+
+@pytest.mark.parametrize("tag", sorted(CODECS))
+@pytest.mark.parametrize("call_id", ["c1", "functions.look:0", "call with spaces " * 5])
+def test_results_of_a_form_s_own_calls_have_their_ids(tag: str, call_id: str) -> None:
+    """In every form: nothing else names the call."""
+    outcomes = ToolResult(call_id, (Words(call_id),), failed=True), ToolResult("c2", (Words("c2"),))
+    told = results(CODECS[tag], outcomes)
+    assert read(tag, told)[2] == [call_id, "c2"]
 
 
 @pytest.mark.parametrize("arguments", ['{"cut', "free text", "[1]", ""])

@@ -277,6 +277,22 @@ def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
     one.close()
 
 
+@pytest.mark.parametrize("call_id", ["functions.look:0", "c" * 100])
+def test_a_call_that_was_broken_off_is_answered_under_its_own_id(call_id: str, tmp_path: Path) -> None:
+    """Whatever characters the model's provider gave it: the result stands right behind the call."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    talk.before([USER])
+    made = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    call = {"role": "assistant", "content": None, "tool_calls": [made]}
+    talk.after(call)
+    sent = talk.before([USER, call, {"role": "user", "content": "Never mind."}])
+    assert sent[1] == call
+    assert (sent[2]["role"], sent[2]["tool_call_id"]) == ("tool", call_id)
+    assert len(sent) == 4
+    one.close()
+
+
 def test_a_result_that_could_not_be_recorded_leaves_its_call_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
