@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
@@ -38,10 +37,10 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
-from squidbot.plugins.scopes import child_id, numbered, scope_in
+from squidbot.plugins.scopes import OpenCall, child_id, scope_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_ai.capabilities import ValidatedToolArgs, WrapToolExecuteHandler
@@ -69,42 +68,8 @@ FINAL: Final = "Final result processed."
 MOST_ATTEMPTS: Final = 3
 
 
-@dataclass
-class OpenToolCall:
-    """A tool call of a run: runs within it that have no id of their own are its children.
-
-    So are runs with the id of a run whose call is open: what they say can't stand between the call and its result.
-
-    Attributes:
-        named: the id of its first child; a second one has `/1` behind it.
-        run_id: the run that made the call.
-        busy: the ids by which pydantic-ai knows the conversations of that run, and of those that it runs in.
-        around: the call in which that run began, if any.
-        scope: returns whose the run is.
-        children: the conversations of the runs within it, by their ids.
-        is_open: whether the tool is at work.
-    """
-
-    named: str
-    run_id: str | None
-    busy: frozenset[str]
-    around: OpenToolCall | None
-    scope: Callable[[], Scope]
-    children: dict[str | None, str] = field(default_factory=dict)
-    is_open: bool = True
-    lock: Lock = field(default_factory=Lock)
-
-    def child(self, run_id: str, is_used: Callable[[str], bool]) -> str:
-        """Return the id for a new run; `is_used` returns whether a conversation exists: an id may come again."""
-        with self.lock:  # tools may run several in threads
-            taken = set(self.children.values())
-            free = (each for each in numbered(self.named) if each not in taken and not is_used(each))
-            self.children[run_id] = next(free)
-            return self.children[run_id]
-
-
 # The tool call that runs now.
-CURRENT_CALL: Final[ContextVar[OpenToolCall | None]] = ContextVar("squidbot_call", default=None)
+CURRENT_CALL: Final[ContextVar[OpenCall | None]] = ContextVar("squidbot_call", default=None)
 
 
 @dataclass(init=False)
@@ -195,7 +160,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         """Run a tool; runs within it are children of this one."""
         del tool_def
         around = self._caller(ctx)
-        made = OpenToolCall(
+        made = OpenCall(
             child_id(self._session_id(ctx), call.tool_name, call.tool_call_id),
             ctx.run_id,
             frozenset({str(ctx.conversation_id), *(around.busy if around else ())}),
@@ -295,16 +260,16 @@ class SquidbotCapability(AbstractCapability[Any]):
     def _scope(self, ctx: RunContext[Any]) -> Scope:
         return self._scope_within(ctx, self._caller(ctx))
 
-    def _scope_within(self, ctx: RunContext[Any], call: OpenToolCall | None) -> Scope:
+    def _scope_within(self, ctx: RunContext[Any], call: OpenCall | None) -> Scope:
         """Return whose a run is that began in a tool call, if in any."""
         session_id = _session_id(ctx, call)
         scope = self.hosted.scope(session_id, ctx.deps, deps=ctx.deps)
         return scope_in(call.scope(), session_id, scope) if call else scope
 
-    def _caller(self, ctx: RunContext[Any]) -> OpenToolCall | None:
+    def _caller(self, ctx: RunContext[Any]) -> OpenCall | None:
         """Return the tool call in which a run began; None for a run by itself."""
         call = CURRENT_CALL.get()
-        return call.around if call is not None and call.run_id == ctx.run_id else call
+        return call.around if call is not None and call.run == ctx.run_id else call
 
     def _session_id(self, ctx: RunContext[Any]) -> str:
         return _session_id(ctx, self._caller(ctx))
@@ -321,7 +286,7 @@ class SquidbotCapability(AbstractCapability[Any]):
 Squidbot = SquidbotCapability
 
 
-def _session_id(ctx: RunContext[Any], call: OpenToolCall | None) -> str:
+def _session_id(ctx: RunContext[Any], call: OpenCall | None) -> str:
     """Return the id of a run's conversation; `call` is the one in which it began."""
     session_id = str(ctx.conversation_id)
     return call.children.get(ctx.run_id, session_id) if call and session_id in call.busy else session_id
