@@ -96,14 +96,16 @@ def numbered(session_id: str) -> Iterator[str]:
 
 
 def scope_in(caller: Scope, session_id: str, scope: Scope) -> Scope:
-    """Return the scope of a conversation within its caller's: if it names nobody, it is that of the caller's user.
+    """Return the scope of a conversation within its caller's: if it names nobody, its caller's.
 
     A sub-agent works for the user who talks with its caller, and is told what they said: nobody else may read that.
+    What it names itself, such as its own bot, stays.
     """
     is_nobody = not scope.user and scope.thread == session_id and scope.tenant in ("", caller.tenant)
     if not caller.user or not is_nobody:
         return scope
-    return scope._replace(tenant=caller.tenant, user=caller.user, thread=caller.thread)
+    named = {name: part for name, part in scope._asdict().items() if part and name != "thread"}
+    return caller._replace(**named)
 
 
 @dataclass(eq=False)
