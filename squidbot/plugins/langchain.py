@@ -9,6 +9,9 @@ The agent's own state stays as it is. squidbot decides before each call what the
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -29,13 +32,16 @@ except ImportError as error:
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import short_id
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
-from squidbot.plugins.scopes import USER_ID
+from squidbot.plugins.scopes import USER_ID, OpenCall, child_id, scope_in
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from langchain.agents.middleware import ToolCallRequest
+    from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
+    from langgraph.types import Command
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import HostConversation
@@ -149,7 +155,53 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         self._after(thread, request, response)
         return response
 
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool; agents that it runs belong to this agent's user."""
+        with self._calling(request):
+            return handler(request)
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """The same for async agents."""
+        with self._calling(request):
+            return await handler(request)
+
+    @contextmanager
+    def _calling(self, request: ToolCallRequest) -> Iterator[None]:
+        """Keep a tool call known to the agents within it."""
+        made = self.hosted.safely("tell agents apart", "", lambda: self._open_call(request), None, passes=True)
+        token = CURRENT_CALL.set(made or CURRENT_CALL.get())
+        try:
+            yield
+        finally:
+            if made:
+                made.is_open = False
+            CURRENT_CALL.reset(token)
+
+    def _open_call(self, request: ToolCallRequest) -> AgentCall:
+        config, context, call = request.runtime.config, request.runtime.context, request.tool_call
+        configurable = config.get("configurable", {})
+        around, thread = _call_around(configurable), str(configurable.get(THREAD) or "")
+        conversation = self._thread(config, request.state)
+        return AgentCall(
+            child_id(conversation, call["name"], call["id"] or ""),
+            _graph(configurable),
+            frozenset({*((thread,) if thread else ()), *(around.busy if around else ())}),
+            around,
+            partial(self._scope, conversation, config, context, around),
+            root=_root(configurable),
+            thread=self._root_thread(configurable),
+        )
+
     def _before(self, request: ModelRequest[Any]) -> tuple[str, ModelRequest[Any]]:
+        """Return the conversation, "" if squidbot has no part in the call, and the request to send."""
         for key in SERVER_HELD:
             if request.model_settings.get(key):
                 raise server_held(f"model_settings[{key!r}]")
@@ -160,7 +212,8 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             self.hosted.warn_once(NO_THREAD)
             return "", request
         messages = self.hosted.safely(REQUEST, thread, lambda: self._messages(thread, request))
-        return thread, request if messages is None else request.override(messages=messages)
+        # A reply is recorded behind its own request only.
+        return ("", request) if messages is None else (thread, request.override(messages=messages))
 
     def _messages(self, thread: str, request: ModelRequest[Any]) -> list[Any]:
         for message in request.messages[:RIVALS_AT]:  # the host shows no middleware its neighbours
@@ -200,19 +253,33 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         model = request.model
         name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
         profile = getattr(model, "profile", None) or {}
-        scope = self._scope(thread, get_config(), getattr(request.runtime, "context", None))
+        config, context = get_config(), getattr(request.runtime, "context", None)
+        scope = self._scope(thread, config, context, _call_around(config.get("configurable", {})))
         return self.hosted.conversation(thread, str(name), profile.get("max_input_tokens"), scope)
 
-    def _scope(self, thread: str, config: Mapping[str, Any], context: object) -> Scope:
-        """Return whose facts a call uses."""
+    def _scope(self, thread: str, config: Mapping[str, Any], context: object, call: OpenCall | None) -> Scope:
+        """Return whose facts an agent uses that runs in a tool call, if in any."""
         configurable = config.get("configurable", {})
-        return self.hosted.scope(
+        scope = self.hosted.scope(
             thread,
             GraphContext(configurable, context),
             signed_in={USER_ID: configurable.get(SIGNED_IN)},
             configurable=configurable,
             context=context,
         )
+        return scope_in(call.scope(), thread, scope) if call else scope
+
+    def _root_thread(self, configurable: Mapping[str, Any]) -> str:
+        """Return the thread_id of a run, or the id that it has instead in a tool call of the same thread."""
+        call, thread = _call_around(configurable), str(configurable.get(THREAD) or "")
+        if call is None or thread not in call.busy:
+            return thread
+        root = _root(configurable)
+        if root is call.root:
+            return call.thread
+        if not call.is_open and root not in call.children:
+            return thread
+        return call.child(root, lambda session_id: self.hosted.engine.wired.store.head(session_id)[0] > 0)
 
     def _thread(self, config: RunnableConfig, state: object) -> str:
         """Return the id of the conversation that an agent runs in; "" without a thread_id."""
@@ -221,7 +288,11 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         thread = str(configurable.get(THREAD) or "")
         # It reads what LangGraph keeps to itself: another version of it must not stop a program.
         return thread and self.hosted.safely(
-            "tell agents apart", thread, lambda: conversation_id(configurable, listed or ()), thread, passes=True
+            "tell agents apart",
+            thread,
+            lambda: conversation_id(configurable, listed or (), self._root_thread(configurable)),
+            thread,
+            passes=True,
         )
 
     def _tool(self, tool: OwnTool) -> BaseTool:
@@ -229,7 +300,8 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             thread = self._thread(runtime.config, runtime.state)
             if not thread:
                 return f"<{NO_THREAD}>"
-            scope = partial(self._scope, thread, runtime.config, runtime.context)
+            call = _call_around(runtime.config.get("configurable", {}))
+            scope = partial(self._scope, thread, runtime.config, runtime.context, call)
             return self.hosted.answer(tool.name, thread, arguments, scope)
 
         schema = json.loads(json.dumps(tool.schema))
@@ -249,8 +321,43 @@ LIST: Final = "messages"
 PREVIOUS: Final = "__previous__"
 
 
-def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessage]) -> str:
+@dataclass(eq=False)
+class AgentCall(OpenCall):
+    """A tool call of an agent. LangGraph's runs of graphs are told apart: `run` is that of the agent.
+
+    Attributes:
+        root: the run of the graph around all others, on its thread.
+        thread: the id that its conversations begin with.
+    """
+
+    root: object = None
+    thread: str = ""
+
+
+# The tool call that runs now. A thread_id of an agent's own makes LangGraph forget what is around it.
+CURRENT_CALL: Final[ContextVar[AgentCall | None]] = ContextVar("squidbot_langchain_call", default=None)
+
+
+def _call_around(configurable: Mapping[str, Any]) -> AgentCall | None:
+    """Return the tool call in which an agent runs; None if it runs in none."""
+    call = CURRENT_CALL.get()
+    if call is None or CALL not in configurable or call.run is not _graph(configurable):
+        return call
+    return call.around  # type: ignore[return-value]  # of the same kind
+
+
+def _root(configurable: Mapping[str, Any]) -> object:
+    """Return the run of the graph around all others, on one thread."""
+    graph = _graph(configurable)
+    while CALL in (node := graph.config["configurable"]):
+        graph = _graph(node)
+    return graph
+
+
+def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessage], thread: str) -> str:
     """Return the id of the conversation that an agent runs in, from its configuration and the messages of its state.
+
+    `thread` is the thread_id, or the id that stands for it in a tool call of the same thread.
 
     An agent that gets the whole list of the graph around it continues that graph's conversation. Any other agent
     within a graph has one of its own, for as long as LangGraph keeps its namespace.
@@ -270,19 +377,20 @@ def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessag
     | compiled with `checkpointer=True`: it has a list of its own | `node|model:ID` | `thread/node` |
     | called in an `@entrypoint` or its tasks, which have no list | `name:TASK|model:ID` | the entrypoint's |
     | called with a thread_id of its own | `tools:TASK|model:ID`, `model:ID` | that thread |
+    | called in a tool with the thread_id of its caller, given again | `model:ID` | `thread/TOOL/CALL_ID` |
 
     An agent that continues after an interrupt keeps its task, and so its conversation. Agents beside each other do not
     see each other's messages: those come with the graph's list, to the agents behind them and in the next turn.
     """
-    thread = str(configurable.get(THREAD) or "")
     graph, key = _graph(configurable), LIST
     below: list[str] = []
     while key == LIST and CALL in (node := graph.config["configurable"]):
         around = _graph(node)
         if around.config["configurable"].get(THREAD) != configurable.get(THREAD):
             return thread
-        *_, name = (part for part in node[NAMESPACE].split("|") if not part.isdigit())
-        if ":" not in name:
+        parts = node[NAMESPACE].split("|")
+        # Numbers count the agents of a node; a node's own name may be a number, too.
+        if ":" not in next((part for part in reversed(parts) if not part.isdigit()), parts[0]):
             break
         if PREVIOUS not in around.channels:
             key, listed = _shared(around.channels, listed)

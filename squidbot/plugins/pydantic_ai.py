@@ -10,10 +10,10 @@ loops, too. A run without an id in a tool of another run has a conversation of i
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
@@ -38,14 +38,22 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
-from squidbot.plugins.scopes import child_id, numbered, scope_in
+from squidbot.plugins.scopes import OpenCall, child_id, scope_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pydantic_ai.capabilities import ValidatedToolArgs, WrapToolExecuteHandler
+    from pydantic_ai.capabilities import (
+        AgentNode,
+        NodeResult,
+        ValidatedToolArgs,
+        WrapNodeRunHandler,
+        WrapOutputProcessHandler,
+        WrapToolExecuteHandler,
+    )
     from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.output import OutputContext
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import ToolDefinition
 
@@ -65,46 +73,15 @@ NO_ID: Final = "each run is a conversation of its own: pass conversation_id to c
 RIVAL: Final = "{} shortens messages before squidbot sees them: remove it"
 # pydantic-ai's result for the call of a structured answer.
 FINAL: Final = "Final result processed."
+# What stands in the ids of agents that run in output functions and validators without a tool call, and elsewhere.
+OUTPUT: Final = "output"
+STEP: Final = "step"
 # How often a too long request is made shorter.
 MOST_ATTEMPTS: Final = 3
 
 
-@dataclass
-class OpenToolCall:
-    """A tool call of a run: runs within it that have no id of their own are its children.
-
-    So are runs with the id of a run whose call is open: what they say can't stand between the call and its result.
-
-    Attributes:
-        named: the id of its first child; a second one has `/1` behind it.
-        run_id: the run that made the call.
-        busy: the ids by which pydantic-ai knows the conversations of that run, and of those that it runs in.
-        around: the call in which that run began, if any.
-        scope: returns whose the run is.
-        children: the conversations of the runs within it, by their ids.
-        is_open: whether the tool is at work.
-    """
-
-    named: str
-    run_id: str | None
-    busy: frozenset[str]
-    around: OpenToolCall | None
-    scope: Callable[[], Scope]
-    children: dict[str | None, str] = field(default_factory=dict)
-    is_open: bool = True
-    lock: Lock = field(default_factory=Lock)
-
-    def child(self, run_id: str, is_used: Callable[[str], bool]) -> str:
-        """Return the id for a new run; `is_used` returns whether a conversation exists: an id may come again."""
-        with self.lock:  # tools may run several in threads
-            taken = set(self.children.values())
-            free = (each for each in numbered(self.named) if each not in taken and not is_used(each))
-            self.children[run_id] = next(free)
-            return self.children[run_id]
-
-
-# The tool call that runs now.
-CURRENT_CALL: Final[ContextVar[OpenToolCall | None]] = ContextVar("squidbot_call", default=None)
+# The tool call, or other work of a run, that goes on now.
+CURRENT_CALL: Final[ContextVar[OpenCall | None]] = ContextVar("squidbot_call", default=None)
 
 
 @dataclass(init=False)
@@ -149,6 +126,8 @@ class SquidbotCapability(AbstractCapability[Any]):
         )
         self.hosted.open()
         self._made_up: set[str] = set()
+        # The runs whose newest request squidbot did not prepare: their replies have no place behind another.
+        self._unprepared: set[str | None] = set()
 
     def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
         """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
@@ -194,9 +173,35 @@ class SquidbotCapability(AbstractCapability[Any]):
     ) -> Any:  # noqa: ANN401  # of any tool
         """Run a tool; runs within it are children of this one."""
         del tool_def
+        with self._working(ctx, call.tool_name, call.tool_call_id):
+            return await handler(args)
+
+    async def wrap_output_process(
+        self,
+        ctx: RunContext[Any],
+        *,
+        output_context: OutputContext,
+        output: Any,  # noqa: ANN401  # of any type
+        handler: WrapOutputProcessHandler,
+    ) -> Any:  # noqa: ANN401  # of any type
+        """Run output functions and validators; runs within them are children of this one."""
+        call = output_context.tool_call
+        with self._working(ctx, *((call.tool_name, call.tool_call_id) if call else (OUTPUT,))):
+            return await handler(output)
+
+    async def wrap_node_run(
+        self, ctx: RunContext[Any], *, node: AgentNode[Any], handler: WrapNodeRunHandler[Any]
+    ) -> NodeResult[Any]:
+        """Run a step; runs within it, such as in functions for instructions, are children of this one."""
+        with self._working(ctx, STEP):
+            return await handler(node)
+
+    @contextmanager
+    def _working(self, ctx: RunContext[Any], *parts: str) -> Iterator[None]:
+        """Keep work of a run known to the runs within it; `parts` are behind its id in theirs."""
         around = self._caller(ctx)
-        made = OpenToolCall(
-            child_id(self._session_id(ctx), call.tool_name, call.tool_call_id),
+        made = OpenCall(
+            child_id(self._session_id(ctx), *parts),
             ctx.run_id,
             frozenset({str(ctx.conversation_id), *(around.busy if around else ())}),
             around,
@@ -204,7 +209,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         )
         token = CURRENT_CALL.set(made)
         try:
-            return await handler(args)
+            yield
         finally:
             made.is_open = False
             CURRENT_CALL.reset(token)
@@ -220,13 +225,17 @@ class SquidbotCapability(AbstractCapability[Any]):
         session_id = self._session_id(ctx)
         self.hosted.safely("warn", session_id, lambda: self._warn(ctx, request_context.messages))
         messages = self.hosted.safely(REQUEST, session_id, lambda: self._messages(ctx, request_context))
-        return request_context if messages is None else replace(request_context, messages=messages)
+        if messages is None:
+            self._unprepared.add(ctx.run_id)
+            return request_context
+        self._unprepared.discard(ctx.run_id)
+        return replace(request_context, messages=messages)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Send the model less if the previous attempt was too long."""
-        if request_context.attempt < 2:
+        if request_context.attempt < 2 or ctx.run_id in self._unprepared:
             return request_context
         session_id = self._session_id(ctx)
         shorter = self.hosted.safely("shorten a request", session_id, lambda: self._conversation(ctx).shorter())
@@ -248,6 +257,9 @@ class SquidbotCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Record the reply, with the reported usage."""
         del request_context
+        if ctx.run_id in self._unprepared:
+            self._unprepared.discard(ctx.run_id)
+            return response
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
         session_id = self._session_id(ctx)
@@ -295,16 +307,16 @@ class SquidbotCapability(AbstractCapability[Any]):
     def _scope(self, ctx: RunContext[Any]) -> Scope:
         return self._scope_within(ctx, self._caller(ctx))
 
-    def _scope_within(self, ctx: RunContext[Any], call: OpenToolCall | None) -> Scope:
+    def _scope_within(self, ctx: RunContext[Any], call: OpenCall | None) -> Scope:
         """Return whose a run is that began in a tool call, if in any."""
         session_id = _session_id(ctx, call)
         scope = self.hosted.scope(session_id, ctx.deps, deps=ctx.deps)
         return scope_in(call.scope(), session_id, scope) if call else scope
 
-    def _caller(self, ctx: RunContext[Any]) -> OpenToolCall | None:
+    def _caller(self, ctx: RunContext[Any]) -> OpenCall | None:
         """Return the tool call in which a run began; None for a run by itself."""
         call = CURRENT_CALL.get()
-        return call.around if call is not None and call.run_id == ctx.run_id else call
+        return call.around if call is not None and call.run == ctx.run_id else call
 
     def _session_id(self, ctx: RunContext[Any]) -> str:
         return _session_id(ctx, self._caller(ctx))
@@ -321,7 +333,7 @@ class SquidbotCapability(AbstractCapability[Any]):
 Squidbot = SquidbotCapability
 
 
-def _session_id(ctx: RunContext[Any], call: OpenToolCall | None) -> str:
+def _session_id(ctx: RunContext[Any], call: OpenCall | None) -> str:
     """Return the id of a run's conversation; `call` is the one in which it began."""
     session_id = str(ctx.conversation_id)
     return call.children.get(ctx.run_id, session_id) if call and session_id in call.busy else session_id

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import count
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
@@ -94,14 +96,51 @@ def numbered(session_id: str) -> Iterator[str]:
 
 
 def scope_in(caller: Scope, session_id: str, scope: Scope) -> Scope:
-    """Return the scope of a conversation within its caller's: if it names nobody, it is that of the caller's user.
+    """Return the scope of a conversation within its caller's: if it names nobody, its caller's.
 
     A sub-agent works for the user who talks with its caller, and is told what they said: nobody else may read that.
+    What it names itself, such as its own bot, stays.
     """
     is_nobody = not scope.user and scope.thread == session_id and scope.tenant in ("", caller.tenant)
     if not caller.user or not is_nobody:
         return scope
-    return scope._replace(tenant=caller.tenant, user=caller.user, thread=caller.thread)
+    named = {name: part for name, part in scope._asdict().items() if part and name != "thread"}
+    return caller._replace(**named)
+
+
+@dataclass(eq=False)
+class OpenCall:
+    """A tool call of a run, or other work within which a program may run agents: those runs are its children.
+
+    So are runs with the id of a run whose call is open: what they say can't stand between the call and its result.
+
+    Attributes:
+        named: the id of its first child; a second one has `/1` behind it.
+        run: what tells the run apart that made the call.
+        busy: the ids by which the host knows the conversations of that run, and of those that it runs in.
+        around: the call in which that run began, if any.
+        scope: returns whose the run is.
+        children: the conversations of the runs within it, by what tells those apart.
+        is_open: whether it is at work.
+    """
+
+    named: str
+    run: object
+    busy: frozenset[str]
+    around: OpenCall | None
+    scope: Callable[[], Scope]
+    children: dict[object, str] = field(default_factory=dict)
+    is_open: bool = True
+    lock: Lock = field(default_factory=Lock)
+
+    def child(self, run: object, is_used: Callable[[str], bool]) -> str:
+        """Return the id for a run; `is_used` returns whether a conversation exists: an id may come again."""
+        with self.lock:  # tools may run several in threads
+            if run not in self.children:
+                taken = set(self.children.values())
+                free = (each for each in numbered(self.named) if each not in taken and not is_used(each))
+                self.children[run] = next(free)
+            return self.children[run]
 
 
 def told_scope(scope: Scope) -> str:

@@ -20,7 +20,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
+from squidbot.core.errors import ConfigError
 from squidbot.core.transcript.lineage import CALLER
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.plugins import langchain
 from squidbot.plugins.host import CANCELLED
 from squidbot.plugins.langchain import Squidbot
@@ -29,6 +31,8 @@ from squidbot.testing.hosts import rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from squidbot import Scope
 
 THREAD = {"configurable": {"thread_id": "t"}}
 _TASK = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -242,6 +246,19 @@ def test_an_agent_with_a_list_of_its_own_keeps_its_conversation(family: Family) 
     assert len(held["t"]) == 10
 
 
+def test_the_name_of_a_node_may_be_a_number(family: Family) -> None:
+    """LangGraph counts the agents of a node by numbers."""
+    kept, called = family.agent("kept", saved=True), family.agent("called")
+
+    def node(state: Any) -> dict[str, Any]:  # noqa: ANN401  # the graph's
+        called.invoke({"messages": [("user", "x")]})
+        return {"messages": called.invoke(state)["messages"][-1:]}
+
+    ask(chained(InMemorySaver(), **{"1": kept, "2": node}), "a")
+    held = family.held()
+    assert {each: len(texts) for each, texts in held.items()} == {"t/1": 2, "t/2/1": 3, "t/2/TASK1": 2}
+
+
 def test_agents_of_the_functional_api_have_the_thread(family: Family) -> None:
     """As before: an entrypoint has no list that tells them apart."""
     main = family.agent("main")
@@ -274,6 +291,145 @@ def test_an_agent_with_a_thread_of_its_own_has_that_thread(saved: bool, family: 
     held = family.held()
     assert sorted(held) == ["library", "t"]
     assert held["library"] == ["main-0", "sub1", "main-0", "sub2"]
+
+
+# Agents with a thread_id of their own in a tool: LangGraph tells nothing of their caller.
+
+
+def expert_in(agent: Any, thread: str = "expert", user: str = "", how: str = "invoke") -> Any:  # noqa: ANN401  # compiled
+    """Return a tool that calls an agent with a thread_id, and perhaps a user."""
+    config = {"configurable": {"thread_id": thread, **({"user_id": user} if user else {})}}
+
+    def called(q: str) -> str:
+        """Ask the expert."""
+        return str(agent.invoke({"messages": [("user", q)]}, config)["messages"][-1].text)
+
+    async def acalled(q: str) -> str:
+        """Ask the expert."""
+        return str((await agent.ainvoke({"messages": [("user", q)]}, config))["messages"][-1].text)
+
+    return tool("research")(acalled if how == "ainvoke" else called)
+
+
+def converse(graph: Any, text: str, how: str, **configurable: str) -> None:  # noqa: ANN401  # a compiled graph
+    """Run a turn in a thread, for a user if there is one."""
+    given, config = {"messages": [("user", text)]}, {"configurable": configurable}
+    if how == "invoke":
+        graph.invoke(given, config)
+    else:
+        asyncio.run(graph.ainvoke(given, config))
+
+
+def users(family: Family) -> dict[str, str]:
+    """Return whose each conversation is; "" if it is nobody's."""
+    store: Any = family.squidbot.hosted.engine.wired.store
+    found = {each: SCOPE.newest(store, each) for each, _ in store.sessions()}
+    return {each: change.scope.user for each, change in found.items() if change}
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("second", [{"user_id": "bob"}, {}])
+def test_nobody_sees_what_another_user_told_an_agent_with_a_thread_of_its_own(
+    second: dict[str, str], how: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A thread for all users, and a tool that names none: the user of the agent that calls it decides."""
+    family = Family(tmp_path / "mem.db", on_error="pass")
+    expert = family.agent("expert")
+    main = family.agent("main", expert_in(expert, how=how), asks="research", times=2)
+    converse(main, "a secret", how, thread_id="one", user_id="ann")
+    told = family.held()["expert"]
+    family.models["expert"].seen.clear()
+    converse(main, "b", how, thread_id="two", **second)
+    assert family.held()["expert"] == told
+    assert users(family)["expert"] == "ann"
+    assert sorted(family.models["expert"].seen) == [["main-0"], ["main-1"]], "nothing of another's"
+    assert "belongs to another user" in caplog.text
+    family.squidbot.hosted.close()
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+def test_an_agent_in_a_tool_is_its_callers_users_where_it_names_nobody(how: str, family: Family) -> None:
+    """Whom it names itself wins, also for the agents that it calls; so it is in a sync tool of an async agent."""
+    leaf = family.agent("leaf")
+    own = family.agent("own", expert_in(leaf, "leaf"), asks="research")
+    sub = family.agent("sub", expert_in(own, "own", user="ben"), asks="research")
+    main = family.agent("main", expert_in(sub, "sub"), asks="research")
+    converse(main, "a", how, thread_id="t", user_id="ann")
+    assert users(family) == {"t": "ann", "sub": "ann", "own": "ben", "leaf": "ben"}
+    main = family.agent("main", expert_in(sub, "other"), asks="research")
+    converse(main, "a", how, thread_id="nobody")
+    assert users(family)["other"] == ""
+
+
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+def test_an_agent_with_the_thread_of_its_caller_leaves_the_open_call_alone(
+    how: str,
+    saved: bool,  # noqa: FBT001  # both
+    family: Family,
+) -> None:
+    """One conversation can't hold what is said within an open call: each such run has one of its own."""
+    deep = family.agent("deep")
+    sub = family.agent("sub", expert_in(deep, "t", how=how), asks="research")
+    main = family.agent(
+        "main", expert_in(sub, "t", how=how), asks="research", times=2, saved=InMemorySaver() if saved else None
+    )
+    for text in ("a secret", "b"):
+        converse(main, text, how, thread_id="t")
+    held = family.held()
+    one, _, *answers, last = held.pop("t")[:5]
+    assert (one, last) == ("a secret", "main2")
+    assert all(answer.startswith("sub") for answer in answers)
+    calls = [f"t/research/main{turn}.{at}" for turn in (1, 3) for at in (0, 1)]
+    assert sorted(len(held[call]) for call in calls) == [4] * 4
+    assert sorted(len(texts) for each, texts in held.items() if each not in calls) == [2] * 4
+    assert all(each.startswith(tuple(f"{call}/research/sub" for call in calls)) for each in held if each not in calls)
+    assert CANCELLED not in [text for seen in family.models["main"].seen for text in seen]
+    assert "secret" not in str(family.models["sub"].seen)
+
+
+def test_a_call_may_run_several_agents_in_its_callers_thread(family: Family) -> None:
+    """And a graph of several: they share its list, and so its conversation."""
+    sub, both = family.agent("sub"), chained(one=family.agent("one"), two=family.agent("two"))
+
+    @tool
+    def research(q: str) -> str:
+        """Research."""
+        for each in (sub, both, sub):
+            made = each.invoke({"messages": [("user", q)]}, THREAD)
+        return str(made["messages"][-1].text)
+
+    ask(family.agent("main", research, asks="research"), "a")
+    assert family.held() == {
+        "t": ["a", "", "sub2", "main2"],
+        "t/research/main1.0": ["main-0", "sub1"],
+        "t/research/main1.0/1": ["main-0", "one1", "two1"],
+        "t/research/main1.0/2": ["main-0", "sub2"],
+    }
+
+
+def test_what_a_tool_leaves_behind_is_not_its_child(family: Family) -> None:
+    """A task that goes on after its call may continue the conversation."""
+    sub, later = family.agent("sub"), []
+
+    @tool
+    async def research(q: str) -> str:
+        """Research."""
+        later.append(asyncio.create_task(after(q)))
+        return "soon"
+
+    async def after(q: str) -> None:
+        await done.wait()
+        await sub.ainvoke({"messages": [("user", q)]}, THREAD)
+
+    async def turn() -> None:
+        await family.agent("main", research, asks="research").ainvoke({"messages": [("user", "a")]}, THREAD)
+        done.set()
+        await later[0]
+
+    done = asyncio.Event()
+    asyncio.run(turn())
+    assert family.held() == {"t": ["a", "", "soon", "main2", "main-0", "sub1"]}
 
 
 # Which call an agent works for.
@@ -424,3 +580,27 @@ def test_ids_are_never_longer_than_the_store_takes(family: Family) -> None:
     own, *others = sorted(family.held(), key=len)
     assert own == thread
     assert [len(each) for each in others] == [1_024, 1_024]
+
+
+def test_a_reply_is_recorded_behind_its_own_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not behind that of a call whose model failed."""
+    family = Family(tmp_path / "mem.db", on_error="pass")
+    main = family.agent("main")
+    whose = family.squidbot.hosted.scope
+    ask(main, "a")
+    with monkeypatch.context() as patched:
+        patched.delattr(Scripted, "_reply")
+        with pytest.raises(AttributeError):
+            ask(main, "b")
+    asked: list[str] = []
+
+    def scope(thread: str, *context: Any, **places: Any) -> Scope:  # noqa: ANN401  # of the host
+        asked.append(thread)
+        if len(asked) == 1:
+            raise ConfigError("the users are out of reach")
+        return whose(thread, *context, **places)
+
+    monkeypatch.setattr(family.squidbot.hosted, "scope", scope)
+    ask(main, "c", "d")
+    assert family.held() == {"t": ["a", "main1", "b", "d", "main3"]}
+    family.squidbot.hosted.close()

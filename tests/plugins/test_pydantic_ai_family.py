@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, TextOutput, ToolOutput
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import RunContext, Tool
 
 from squidbot import Scope
+from squidbot.core.errors import ConfigError
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.plugins.pydantic_ai import Squidbot
@@ -313,6 +314,102 @@ def test_a_sub_agent_is_its_callers_users_where_it_names_nobody(family: Family) 
     asyncio.run(ask(main, "a", conversation_id=CHAT, deps={"user_id": "ann"}))
     assert [scope.user for _, scope in sorted(family.users().items())] == ["ann", "ann", "ben", "ben"]
     assert {scope.thread for scope in family.users().values()} == {""}
+
+
+def test_a_sub_agent_that_names_nobody_has_its_callers_whole_scope(tmp_path: Path) -> None:
+    """Also the bot whose facts its caller uses."""
+    family = Family(tmp_path / "mem.db")
+    whose = Scope(tenant="acme", user="ann", bot="helper")
+    family.squidbot = Squidbot(family.path, budget=4_000, scope=lambda deps: whose if deps else None)
+    main = family.agent("main", delegate(family.agent("sub")), asks="research")
+    asyncio.run(ask(main, "a", conversation_id=CHAT, deps="any"))
+    assert family.users() == dict.fromkeys((CHAT, f"{CHAT}/research/main1.0"), whose)
+    family.close()
+
+
+@pytest.mark.parametrize("is_own_id", [True, False])
+@WAYS
+def test_an_agent_in_an_output_function_is_below_its_caller(way: str, is_own_id: bool, family: Family) -> None:  # noqa: FBT001  # both
+    """For the call of a tool, for text, and in a validator; its caller's call stays open."""
+    sub = family.agent("sub")
+
+    async def check(ctx: RunContext[Any], q: str) -> str:
+        if not ctx.partial_output:
+            more: dict[str, Any] = {"conversation_id": ctx.conversation_id} if is_own_id else {}
+            await sub.run(q, **more)
+        return q
+
+    def agent(name: str, output: Any, asks: str = "") -> Agent[Any, Any]:  # noqa: ANN401  # of the host
+        return family.agent(name, asks=asks, output_type=output)
+
+    valid = agent("valid", str)
+    valid.output_validator(check)
+    called = agent("called", ToolOutput(check, name="finish"), asks="finish")
+    with listening() as told:
+        for each in (called, agent("text", TextOutput(check)), valid):
+            asyncio.run(ask(each, "a secret", way, conversation_id=CHAT, deps={"user_id": "ann"}))
+    held = family.held()
+    assert held.pop(CHAT)[:3] == ["a secret", "called1.0", "called1.0"]
+    assert held == {
+        f"{CHAT}/finish/called1.0": ["called-0", "sub1"],
+        f"{CHAT}/output": ["text1", "sub2"],
+        f"{CHAT}/output/1": ["valid1", "sub3"],
+    }
+    assert {scope.user for scope in family.users().values()} == {"ann"}
+    assert told.lines == []
+
+
+@pytest.mark.parametrize("is_own_id", [True, False])
+@pytest.mark.parametrize("way", ["run", "iter"])
+def test_an_agent_in_a_function_for_instructions_is_below_its_caller(
+    way: str,
+    is_own_id: bool,  # noqa: FBT001  # both
+    family: Family,
+) -> None:
+    """Its caller's request follows."""
+    sub, main = family.agent("sub"), family.agent("main")
+
+    @main.instructions
+    async def note(ctx: RunContext[Any]) -> str:
+        more: dict[str, Any] = {"conversation_id": ctx.conversation_id} if is_own_id else {}
+        return str((await sub.run("sum up", **more)).output)
+
+    with listening() as told:
+        for text in ("a", "b"):
+            asyncio.run(ask(main, text, way, conversation_id=CHAT, deps={"user_id": "ann"}))
+    assert family.held() == {
+        CHAT: ["a", "main1", "b", "main2"],
+        f"{CHAT}/step": ["sum up", "sub1"],
+        f"{CHAT}/step/1": ["sum up", "sub2"],
+    }
+    assert {scope.user for scope in family.users().values()} == {"ann"}
+    assert told.lines == []
+
+
+def test_a_reply_is_recorded_behind_its_own_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not behind that of a run whose model failed."""
+    family = Family(tmp_path / "mem.db")
+    family.squidbot = Squidbot(family.path, budget=4_000)
+    main, whose = family.agent("main"), family.squidbot.hosted.scope
+    asyncio.run(ask(main, "a", conversation_id=CHAT))
+    script = family.models["main"].script
+    family.models["main"].script = lambda _request: ScriptedStep(str(int("net")))
+    with pytest.raises(ValueError, match="net"):
+        asyncio.run(ask(main, "b", conversation_id=CHAT))
+    family.models["main"].script = script
+    asked: list[str] = []
+
+    def scope(session_id: str, *context: Any, **places: Any) -> Scope:  # noqa: ANN401  # of the host
+        asked.append(session_id)
+        if len(asked) == 1:
+            raise ConfigError("the users are out of reach")
+        return whose(session_id, *context, **places)
+
+    monkeypatch.setattr(family.squidbot.hosted, "scope", scope)
+    for text in ("c", "d"):
+        asyncio.run(ask(main, text, conversation_id=CHAT))
+    assert family.held()[CHAT][:4] == ["a", "main1", "b", "d"]
+    family.squidbot.hosted.close()
 
 
 def test_without_a_user_each_conversation_has_facts_of_its_own(family: Family) -> None:
