@@ -203,6 +203,7 @@ class RunCall:
     async def request(self, call: Mapping[str, Any], model: object) -> ModelInputData:
         """Return the messages to send: what fits, or the host's own list if squidbot fails."""
         system = call["system_instructions"]
+        self.session.handoffs = {handoff.tool_name: handoff.agent_name for handoff in call["handoffs"]}
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
         items = self.session.safely(
             REQUEST, lambda: self.session.request(system or "", tools_of(call), model, self._data.context)
@@ -224,11 +225,16 @@ class RunCall:
         )
 
     def record_partial(self, text: str) -> None:
-        """Record an interrupted reply, unless guardrails should have seen it."""
+        """End the run, and record an interrupted reply, unless guardrails should have seen it."""
+        self.failed()
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
             self.session.safely("record a reply", lambda: self.session.record([item], None, waits=False))
+
+    def failed(self) -> None:
+        """End the run: its model has."""
+        self.session.is_working = False
 
     async def filtered(self, data: ModelInputData) -> ModelInputData:
         """Return a request after the program's own filter."""
@@ -371,6 +377,7 @@ def _get_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a clas
             except Exception as error:
                 less = await call.shorter(error) if attempt < MOST_ATTEMPTS else None
                 if less is None:
+                    call.failed()
                     raise
                 sent = less
         call.record(response, response.usage)
@@ -566,45 +573,55 @@ class RunSession:
         self._is_due = True
         # The run's request that has no reply yet; None if squidbot could not prepare it.
         self._request: object = None
+        # Whether the run has not ended, as far as is known; the agents that it may be handed to, by tools.
+        self.is_working, self.handoffs = False, dict[object, object]()
         # Why the conversation is not this user's, if it is not: nothing of the run is recorded.
         self._refusal: ConfigError | None = None
         # Whether the newest reply is recorded; while it waits for guardrails, `_reported` has its usage.
         self._has_replied = False
         self._reported: list[messages.Usage | None] = []
         # Whether something wants to write a shorter conversation.
-        self._is_cleared = False
+        self.is_cleared = False
+        # The newest run of these options, if another one than this.
+        self._latest: RunSession = self
 
     # -- for the host
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """Begin a run, and return nothing: squidbot adds earlier messages to each of its requests."""
         del limit
-        if self._is_calling:
-            return []
-        self.has_begun = self._begins = self._is_due = True
-        self._has_replied = self._is_cleared = False
-        self._reported, self._items = [], []
-        # A program may use its options again, for another user.
-        self._scope = self._request = self._refusal = None
+        if not self._is_calling:
+            # A program may use its options again, for another user, and at once.
+            self._latest = RunSession(self._hosted, self.session_id, self._model, self._waiting)
+            self._latest.has_begun = self._latest._begins = True  # noqa: SLF001  # of this class
+            CURRENT_RUN.set((self, self._latest))
         return []
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Record items of a run, durably; the first request records its input."""
-        if self._is_calling:
-            return
-        self.has_begun = self._is_due = True
-        if not self._is_cleared:
-            self.safely("record", lambda: self._add([dict(item) for item in items]))
+        if not self._is_calling:
+            self.current().adds(items)
 
     async def pop_item(self) -> None:
         """Return None and keep everything; programs remove messages with `Squidbot.session`."""
 
     async def clear_session(self) -> None:
         """Keep everything, and drop what the run would write in its place."""
-        self._is_cleared = True
+        self.current().is_cleared = True
         self._hosted.warn_once(CLEARED)
 
     # -- for calls of the model
+
+    def current(self) -> RunSession:
+        """Return the run of these options that works now."""
+        options, run = CURRENT_RUN.get()
+        return run if run is not None and options is self else self._latest
+
+    def adds(self, items: Sequence[Any]) -> None:
+        """Record items of this run, as `add_items` does."""
+        self.has_begun = self._is_due = True
+        if not self.is_cleared:
+            self.safely("record", lambda: self._add([dict(item) for item in items]))
 
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
         """Return whether a model call belongs to this run; agents that are its tools share its configuration.
@@ -761,6 +778,12 @@ class RunSession:
         return self._hosted.conversation(self.session_id, self._model, scope=self._scope)
 
 
+# The options that began a run in this task, and that run.
+CURRENT_RUN: Final[ContextVar[tuple[RunSession | None, RunSession | None]]] = ContextVar(
+    "squidbot_run", default=(None, None)
+)
+
+
 class AgentToolCall:
     """A call of a tool, and the runs of agents within it.
 
@@ -802,12 +825,12 @@ class AgentToolCall:
         """
         return self.caller.whose(self._context, self.around)
 
-    def run(self, listed: Sequence[Mapping[str, object]]) -> ChildRun:
-        """Return the run that asks with a list; one that begins while all others work is a new one."""
-        task = asyncio.current_task()
+    def run(self, data: CallModelData) -> ChildRun:
+        """Return the run that calls the model; one that begins while all others work is a new one."""
+        task, listed, agent = asyncio.current_task(), data.model_data.input, data.agent.name
         for is_it in (
             lambda run: run.task is task,
-            lambda run: run.goes_on_with(listed),
+            lambda run: run.goes_on_with(listed) or agent in run.handed_to,
             lambda run: not run.is_working,
         ):
             found = next(filter(is_it, self.runs), None)
@@ -835,9 +858,10 @@ class ChildRun(RunSession):
         """Take the tool call; nothing is opened yet."""
         super().__init__(call.caller.hosted, call.session_id, None, {})
         self.call, self.has_begun = call, True
-        # The task that asked last; whether the run has not ended, as far as is known.
+        # The task that asked last.
         self.task: object = None
-        self.is_working = False
+        # The agents that the newest reply hands the run to: filters may rewrite what they are listed.
+        self.handed_to: set[object] = set()
         # Whether `session_id` is certain: a provider may use the id of a call again.
         self.is_placed = False
         self._listed: Sequence[Mapping[str, object]] = ()
@@ -867,6 +891,7 @@ class ChildRun(RunSession):
     def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
         """Record a reply; a last one that `waits` for guardrails is recorded by `passed`. Raises as the base."""
         self._reply, self.is_working = items, bool(CODEC.to_message({"output": list(items)}).calls)
+        self.handed_to = {self.handoffs[item["name"]] for item in items if item.get("name") in self.handoffs}
         super().record(items, usage, waits=waits)
 
     def passed(self) -> None:
@@ -905,11 +930,11 @@ class RunFilter:
         refuse_held(settings)
         for text in rivals(settings):
             self._hosted.warn_once(text)
-        listed, around = data.model_data.input, self._around()
-        call = RunCall(around.run(listed) if around else self._run, data, self._config)
+        around = self._around()
+        call = RunCall(around.run(data) if around else self._run.current(), data, self._config)
         if not call.is_open and (resumed := self._resumed(data)):
             CURRENT_TOOL.set(resumed)
-            call = RunCall(resumed.run(listed), data, self._config)
+            call = RunCall(resumed.run(data), data, self._config)
         CURRENT_CALL.set(call)
         manage(data.agent.model, self._hosted.warn_once)
         for tool in data.agent.tools:
@@ -935,7 +960,7 @@ class RunFilter:
         """The run whose tool works now, or of which a tool is called now."""
         around, newest = self._around(), CURRENT_CALL.get()
         if around is None:
-            return self._run
+            return self._run.current()
         known = newest.session if newest else None
         return next((run for run in around.runs if run is known), None) or ChildRun(around)
 

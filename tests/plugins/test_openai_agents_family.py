@@ -20,6 +20,7 @@ from agents import (
     RunState,
     SQLiteSession,
     function_tool,
+    handoff,
 )
 from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.tool_context import ToolContext  # noqa: TC002  # the SDK reads it from the signature
@@ -513,3 +514,26 @@ def test_runs_at_once_in_one_call_have_conversations_of_their_own(family: Family
     assert sorted(held) == [CHAT, child, f"{child}/1"]
     assert held[child] == ["Bern", "look Bern", "look Bern", "told Bern", "again", "told Bern"]
     assert held[f"{child}/1"] == ["Porto", "look Porto", "look Porto", "told Porto"]
+
+
+def test_a_run_in_a_tool_that_is_tried_again_goes_on(family: Family) -> None:
+    """Its model failed: it has ended."""
+    own = family.agent("own")
+    family.models["own"].script = lambda request: ScriptedStep(error="failed") if request.number == 1 else None
+
+    async def ask(context: ToolContext[Any], input: str) -> str:  # noqa: A002  # the SDK's
+        with pytest.raises(Exception, match="fake"):
+            await Runner.run(own, input, run_config=context.run_config)
+        return str((await Runner.run(own, input, run_config=context.run_config)).final_output)
+
+    asyncio.run(family.ask(family.agent("main", function_tool(ask), asks="ask"), "a"))
+    assert list(family.held()) == [CHAT, f"{CHAT}/ask/main1.0"]
+
+
+def test_a_handoff_whose_list_is_rewritten_goes_on_in_the_same_conversation(family: Family) -> None:
+    """In an agent that is a tool."""
+    inner = family.agent("inner")
+    own = handoff(inner, input_filter=lambda data: data.clone(input_history="rewritten", pre_handoff_items=()))
+    sub = family.agent("sub", asks="transfer_to_inner", handoffs=[own])
+    asyncio.run(family.ask(family.agent("main", tool_of(sub), asks="sub"), "a"))
+    assert list(family.held()) == [CHAT, f"{CHAT}/sub/main1.0"]

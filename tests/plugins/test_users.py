@@ -481,3 +481,34 @@ def test_a_program_removes_messages_of_a_users_conversation(tmp_path: Path) -> N
     assert "Hello." not in program.say("And?", "chat", "ann")
     assert "And?" not in program.say("Who?", "chat", "bob"), "it is ann's still"
     program.squidbot.hosted.close()
+
+
+def test_options_may_be_used_at_once(tmp_path: Path) -> None:
+    """OpenAI's: by two users of one conversation, whose runs overlap; the second one is refused."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+    options = squid.options("chat", run_config=UNTRACED)
+    sent = {}
+
+    async def run(user: str) -> None:
+        model = ScriptedModel([[assistant_message(f"for {user}")]])
+        agent: Any = Agent("a", model=model, instructions=instructions)
+        await Runner.run(agent, f"words of {user}", context={"user_id": user}, **options)
+        sent[user] = str(model.calls[-1].input)
+
+    async def instructions(_context: object, _agent: object) -> str:
+        await asyncio.sleep(0.05)  # both have said their words by then
+        return "Be kind."
+
+    async def both() -> None:
+        await run("ann")
+        await asyncio.gather(run("ann"), run("bob"))
+
+    asyncio.run(both())
+    assert "bob" not in sent["ann"]
+    assert sent["ann"].count("words of ann") == 2
+    assert "ann" not in sent["bob"]
+    assert "words of bob" in sent["bob"]
+    items = asyncio.run(squid.session("chat").get_items())
+    assert "bob" not in str(items)
+    assert len(items) == 4
+    squid.hosted.close()
