@@ -192,13 +192,11 @@ class RunCall:
         self.is_open = session.takes(data.model_data.input)
         # The run has squidbot's configuration, but another session.
         self.is_astray = not session.has_begun
-        # The host's own list: the same object when the host tries again.
-        self._listed: object = None
 
     def asks(self, listed: object) -> bool:
         """Return whether a model request with one of the host's lists belongs to this call."""
-        self._listed = self._listed or listed
-        return self.is_open and self._listed is listed
+        # The host sends the list of the filter's result; the same object when it tries again.
+        return self.is_open and self._data.model_data.input is listed
 
     async def request(self, call: Mapping[str, Any], model: object) -> ModelInputData:
         """Return the messages to send: what fits, or the host's own list if squidbot fails."""

@@ -18,6 +18,7 @@ from agents import (
     OutputGuardrail,
     OutputGuardrailTripwireTriggered,
     RunConfig,
+    RunHooks,
     Runner,
     RunState,
     function_tool,
@@ -370,3 +371,23 @@ def test_a_tool_works_though_squidbot_cannot_tell_its_agents_apart(leads: Any, m
     monkeypatch.setattr("squidbot.plugins.openai_agents.child_id", fails)
     assert one.run("Look!").startswith("It says: result 1")
     assert one.roles() == ["user", "call", "result", "assistant"]
+
+
+def test_a_run_that_failed_before_its_request_leaves_the_next_one_alone(leads: Any) -> None:
+    """A hook of the program fails between the filter and the model; the next run has no options."""
+
+    class Fails(RunHooks[Any]):  # type: ignore[misc]  # mypy reads no types of the host
+        async def on_llm_start(self, _context: Any, _agent: Any, _system: Any, items: list[Any]) -> None:
+            if len(items) > 1:
+                raise RuntimeError("hook")
+
+    one = leads(once(1, LOOK))
+
+    async def both() -> None:
+        with pytest.raises(RuntimeError, match="hook"):
+            await Runner.run(one.program.agent, "Look!", hooks=Fails(), **one.program.options(CHAT))
+        await Runner.run(one.program.agent, "Hello!", run_config=UNTRACED)
+
+    asyncio.run(both())
+    assert [[each.text for each in request.messages] for request in one.mind.requests][1:] == [["Hello!"]]
+    assert one.roles() == ["user", "call", "result"]
