@@ -1055,7 +1055,7 @@ class Squidbot:
         )
         return {"session": run, "run_config": config}
 
-    def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
+    def sub_agent(self, conversation_id: str | int | UUID, agent: str, child_id: str | None = None) -> str:
         """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
 
         That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
@@ -1063,9 +1063,10 @@ class Squidbot:
         agent's run.
 
         Raises:
+            ConfigError: the id is empty or no id.
             SquidbotError: it cannot have the context, and `on_error` is "raise".
         """
-        return self.hosted.sub_agent(conversation_id, agent, child_id)
+        return self.hosted.sub_agent(id_of(conversation_id), agent, child_id)
 
     def session(self, conversation_id: str | int | UUID) -> StoredSession:
         """Return a conversation for the program, to read it or to remove its last messages.
