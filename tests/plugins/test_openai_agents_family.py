@@ -537,3 +537,22 @@ def test_a_handoff_whose_list_is_rewritten_goes_on_in_the_same_conversation(fami
     sub = family.agent("sub", asks="transfer_to_inner", handoffs=[own])
     asyncio.run(family.ask(family.agent("main", tool_of(sub), asks="sub"), "a"))
     assert list(family.held()) == [CHAT, f"{CHAT}/sub/main1.0"]
+
+
+def test_a_run_within_tools_of_two_conversations_is_a_child_of_the_nearest_call(family: Family) -> None:
+    """The agent of another conversation asks one with the id of the first, whose call is still open."""
+    leaf = family.agent("leaf")
+
+    def asks(agent: Agent[Any], session_id: str) -> Any:
+        def ask(input: str) -> str:  # noqa: A002  # the SDK's
+            options = family.squidbot.options(session_id, run_config=UNTRACED)
+            return str(asyncio.run(Runner.run(agent, input, **options)).final_output)  # in a thread
+
+        return function_tool(ask)
+
+    expert = family.agent("expert", asks(leaf, CHAT), asks="ask")
+    asyncio.run(family.ask(family.agent("main", asks(expert, "other"), asks="ask"), "a", context={"user_id": "ann"}))
+    child = "other/ask/expert1.0"
+    assert family.held()[CHAT] == ["a", "main1.0", "main1.0", "main2"]
+    assert family.held()[child] == ["expert-0", "leaf1"]
+    assert users(family) == {CHAT: "ann", "other": "ann", child: "ann"}
