@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from agents import Agent, Runner
+from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -511,4 +511,33 @@ def test_options_may_be_used_at_once(tmp_path: Path) -> None:
     items = asyncio.run(squid.session("chat").get_items())
     assert "bob" not in str(items)
     assert len(items) == 4
+    squid.hosted.close()
+
+
+def test_a_result_that_ends_a_continued_run_waits_for_its_user(tmp_path: Path) -> None:
+    """OpenAI's, after an approval: no request follows it; another user's, which is refused, does not take it."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+
+    def look(place: str) -> str:
+        return f"saw {place}"
+
+    calls = [function_call("look", {"place": "x"}, call_id="c1")]
+    model = ScriptedModel([calls, *([assistant_message("Fine.")] for _ in range(2))])
+    tool = function_tool(look, needs_approval=True)
+    agent: Any = Agent("a", model=model, tools=[tool], tool_use_behavior="stop_on_first_tool")
+
+    async def turn(given: Any, user: str | None) -> Any:  # noqa: ANN401  # of the host
+        context = {"user_id": user} if user else None
+        return await Runner.run(agent, given, context=context, **squid.options("chat", run_config=UNTRACED))
+
+    async def turns() -> None:
+        state = (await turn("Look!", "ann")).to_state()
+        for waiting in state.get_interruptions():
+            state.approve(waiting)
+        assert (await turn(state, None)).final_output == "saw x"
+        for user in ("bob", "ann"):
+            await turn("And?", user)
+            assert ("saw x" in str(model.calls[-1].input)) is (user == "ann")
+
+    asyncio.run(turns())
     squid.hosted.close()
