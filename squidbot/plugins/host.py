@@ -202,6 +202,11 @@ class HostConversation:
         # Whether every recorded call has its result, as far as is known.
         self._is_settled = False
 
+    @property
+    def request(self) -> object:
+        """The newest request, an object of its own; None if there was none since the last reply."""
+        return self._newest
+
     def before(self, listed: Sequence[Any], *, system: str = "", tools: Sequence[Payload] = ()) -> list[Any]:
         """Record the new messages of a host's list, durably, and return the messages to send.
 
@@ -624,14 +629,16 @@ class HostRuntime:
         self.safely("give a sub-agent its caller's context", session_id, give)
         return made
 
-    def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
+    def forget(self, session_id: str, seqs: Sequence[int], reason: str, scope: Scope | None = None) -> None:
         """Forget messages for good, as `Session.forget` does; the host may send them again.
+
+        `scope` is the conversation's; None: that of its last call.
 
         Raises:
             NotFoundError: there is no such message; nothing was forgotten.
             StoreError: nothing was forgotten.
         """
-        session = self.conversation(session_id).session
+        session = self.conversation(session_id, scope=scope).session
         with session.lock:  # the other conversations continue meanwhile
             if seqs:
                 session.forget(*seqs, reason=reason)

@@ -12,6 +12,7 @@ An agent that is another's tool has a conversation of its own for each call: `PA
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Mapping
@@ -19,8 +20,9 @@ from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, partial, wraps
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar
+from uuid import UUID
 
 from squidbot.adapters.common.packages import missing
 
@@ -35,6 +37,7 @@ from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core import messages
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
 from squidbot.plugins.scopes import child_id, numbered, scope_in
@@ -43,9 +46,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agents import ModelSettings, RunContextWrapper
+    from agents import ModelSettings
     from agents.items import TResponseStreamEvent
     from agents.run import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
     from openai.types.responses import ResponseUsage
 
     from squidbot.core.memories import Scope
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
     from squidbot.tools.tool import Tool as OwnTool
 
 Item = dict[str, Any]
-WaitingItems: TypeAlias = "dict[tuple[str, Scope | None], list[Item]]"
+WaitingItems: TypeAlias = "dict[tuple[str, Scope], list[Item]]"
 Value = TypeVar("Value")
 CODEC: Final = OpenAIResponses()
 SERVER_HELD: Final = ("conversation", "conversation_id", "previous_response_id")
@@ -158,6 +162,21 @@ def model_name(model: object) -> str:
     return model if isinstance(model, str) else str(getattr(model, "model", None) or "")
 
 
+def id_of(given: object) -> str:
+    """Return a conversation's id as text.
+
+    Raises:
+        ConfigError: it is empty, or no text, whole number or UUID.
+    """
+    if isinstance(given, (int, UUID)) and not isinstance(given, bool):
+        return str(given)
+    if not isinstance(given, str):
+        raise ConfigError(f"conversation_id = {given!a:.60}: pass text, a whole number or a UUID")
+    if not given:
+        raise ConfigError("conversation_id must not be empty")
+    return given
+
+
 # A call of the model in a run.
 
 
@@ -173,17 +192,16 @@ class RunCall:
         self.is_open = session.takes(data.model_data.input)
         # The run has squidbot's configuration, but another session.
         self.is_astray = not session.has_begun
-        # The host's own list: the same object when the host tries again.
-        self._listed: object = None
 
     def asks(self, listed: object) -> bool:
         """Return whether a model request with one of the host's lists belongs to this call."""
-        self._listed = self._listed or listed
-        return self.is_open and self._listed is listed
+        # The host sends the list of the filter's result; the same object when it tries again.
+        return self.is_open and self._data.model_data.input is listed
 
     async def request(self, call: Mapping[str, Any], model: object) -> ModelInputData:
         """Return the messages to send: what fits, or the host's own list if squidbot fails."""
         system = call["system_instructions"]
+        self.session.handoffs = {handoff.tool_name: handoff.agent_name for handoff in call["handoffs"]}
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
         items = self.session.safely(
             REQUEST, lambda: self.session.request(system or "", tools_of(call), model, self._data.context)
@@ -205,11 +223,16 @@ class RunCall:
         )
 
     def record_partial(self, text: str) -> None:
-        """Record an interrupted reply, unless guardrails should have seen it."""
+        """End the run, and record an interrupted reply, unless guardrails should have seen it."""
+        self.failed()
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
             self.session.safely("record a reply", lambda: self.session.record([item], None, waits=False))
+
+    def failed(self) -> None:
+        """End the run: its model has."""
+        self.session.is_working = False
 
     async def filtered(self, data: ModelInputData) -> ModelInputData:
         """Return a request after the program's own filter."""
@@ -222,7 +245,7 @@ class RunCall:
         return await self.filtered(replace(self._data.model_data, input=items))
 
 
-# The current call; tools find their conversation by it.
+# The newest call of the model in this task, which may be over: models know theirs by its list, tools by their run.
 CURRENT_CALL: Final[ContextVar[RunCall | None]] = ContextVar("squidbot_call", default=None)
 
 
@@ -278,6 +301,8 @@ def _managed(kind: type) -> type:
 
 # Where the host keeps what a function tool does, behind its handling of errors.
 INVOKED: Final = "_invoke_tool_impl"
+# The method by which the host makes a context without the run's configuration.
+LESS: Final = "_fork_with_tool_input"
 
 
 def manage_tool(tool: object) -> None:
@@ -291,22 +316,37 @@ def manage_tool(tool: object) -> None:
     if act is None or hasattr(act, MARK) or inspect.ismethod(act):
         return
 
+    is_narrow = place is tool and _wants_less(act)
+
     @wraps(act)
     async def invoke(context: Any, arguments: str) -> object:  # noqa: ANN401  # the host's
-        given = getattr(getattr(context, "run_config", None), "call_model_input_filter", None)
-        if not isinstance(given, RunFilter):
-            return await act(context, arguments)
-        child = given.child(context.tool_name, context.tool_call_id)
-        token = CURRENT_CHILD.set(child)
+        given = filter_of(context)
+        call = given.tool_call(context) if given else None
+        wanted = getattr(context, LESS)(context.tool_input) if is_narrow and hasattr(context, LESS) else context
+        if call is None:
+            return await act(wanted, arguments)
+        token = CURRENT_TOOL.set(call)
         try:
-            made = await act(context, arguments)
+            made = await act(wanted, arguments)
         finally:
-            CURRENT_CHILD.reset(token)
-        child.safely("record a reply", child.passed)
+            CURRENT_TOOL.reset(token)
+        call.passed()
         return made
 
+    # The host's context has the run's configuration, unless an annotation asks for less.
+    del invoke.__wrapped__
+    invoke.__annotations__ = {}
     setattr(invoke, MARK, True)
     setattr(place, name, invoke)
+
+
+def _wants_less(act: Callable[..., object]) -> bool:
+    """Return whether the host gives a tool's function a context without the run's configuration."""
+    try:
+        annotation = str(next(iter(inspect.signature(act).parameters.values())).annotation)
+    except (StopIteration, TypeError, ValueError):
+        return False
+    return "RunContextWrapper" in annotation and "ToolContext" not in annotation
 
 
 def _with_input(sent: ModelInputData, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Item]:
@@ -335,6 +375,7 @@ def _get_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a clas
             except Exception as error:
                 less = await call.shorter(error) if attempt < MOST_ATTEMPTS else None
                 if less is None:
+                    call.failed()
                     raise
                 sent = less
         call.record(response, response.usage)
@@ -446,7 +487,8 @@ class StoredSession:
             StoreError: nothing was stored.
         """
         self._hosted.warn_once(NO_CONFIG)
-        self._hosted.conversation(self.session_id).said(CODEC.steps(dict(item) for item in items))
+        conversation = self._hosted.conversation(self.session_id, scope=self.scope())
+        conversation.said(CODEC.steps(dict(item) for item in items))
 
     async def pop_item(self) -> Item | None:
         """Forget the newest message for good, with its whole step, and return its last item; None if empty.
@@ -457,7 +499,7 @@ class StoredSession:
         row = next(self._backwards(), None)
         if row is None:
             return None
-        self._hosted.forget(self.session_id, [row.seq], "pop_item")
+        self._hosted.forget(self.session_id, [row.seq], "pop_item", self.scope())
         return self._items_of(row)[-1]
 
     async def clear_session(self) -> None:
@@ -466,7 +508,12 @@ class StoredSession:
         Raises:
             StoreError: it was not forgotten.
         """
-        self._hosted.forget(self.session_id, [row.seq for row in self._backwards()], "clear_session")
+        self._hosted.forget(self.session_id, [row.seq for row in self._backwards()], "clear_session", self.scope())
+
+    def scope(self) -> Scope | None:
+        """Return the conversation's own scope; None if it has none yet."""
+        known = SCOPE.newest(self._hosted.engine.wired.store, self.session_id)
+        return known.scope if known else None
 
     def items(self, limit: int | None) -> list[Item]:
         """Return the items, as `get_items` does."""
@@ -522,41 +569,57 @@ class RunSession:
         self.has_begun = self._begins = False
         # Whether the next model call is this run's, not that of an agent that is its tool.
         self._is_due = True
+        # The run's request that has no reply yet; None if squidbot could not prepare it.
+        self._request: object = None
+        # Whether the run has not ended, as far as is known; the agents that it may be handed to, by tools.
+        self.is_working, self.handoffs = False, dict[object, object]()
+        # Why the conversation is not this user's, if it is not: nothing of the run is recorded.
+        self._refusal: ConfigError | None = None
         # Whether the newest reply is recorded; while it waits for guardrails, `_reported` has its usage.
         self._has_replied = False
         self._reported: list[messages.Usage | None] = []
         # Whether something wants to write a shorter conversation.
-        self._is_cleared = False
+        self.is_cleared = False
+        # The newest run of these options, if another one than this.
+        self._latest: RunSession = self
 
     # -- for the host
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """Begin a run, and return nothing: squidbot adds earlier messages to each of its requests."""
         del limit
-        if self._is_calling:
-            return []
-        self.has_begun = self._begins = self._is_due = True
-        self._has_replied = self._is_cleared = False
-        self._reported = []
+        if not self._is_calling:
+            # A program may use its options again, for another user, and at once.
+            self._latest = RunSession(self._hosted, self.session_id, self._model, self._waiting)
+            self._latest.has_begun = self._latest._begins = True  # noqa: SLF001  # of this class
+            CURRENT_RUN.set((self, self._latest))
         return []
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Record items of a run, durably; the first request records its input."""
-        if self._is_calling:
-            return
-        self.has_begun = self._is_due = True
-        if not self._is_cleared:
-            self.safely("record", lambda: self._add([dict(item) for item in items]))
+        if not self._is_calling:
+            self.current().adds(items)
 
     async def pop_item(self) -> None:
         """Return None and keep everything; programs remove messages with `Squidbot.session`."""
 
     async def clear_session(self) -> None:
         """Keep everything, and drop what the run would write in its place."""
-        self._is_cleared = True
+        self.current().is_cleared = True
         self._hosted.warn_once(CLEARED)
 
     # -- for calls of the model
+
+    def current(self) -> RunSession:
+        """Return the run of these options that works now."""
+        options, run = CURRENT_RUN.get()
+        return run if run is not None and options is self else self._latest
+
+    def adds(self, items: Sequence[Any]) -> None:
+        """Record items of this run, as `add_items` does."""
+        self.has_begun = self._is_due = True
+        if not self.is_cleared:
+            self.safely("record", lambda: self._add([dict(item) for item in items]))
 
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
         """Return whether a model call belongs to this run; agents that are its tools share its configuration.
@@ -580,21 +643,30 @@ class RunSession:
             StoreError: the store failed.
         """
         # Streams record the input after `takes`.
-        self._is_due = False
+        self._is_due, self._request = False, None
         self._model = self._model or model_name(model)
-        self._scope = self._whose(context)
+        scope = self.whose(context, CURRENT_TOOL.get())
+        if self._scope != scope:
+            self._moves_to(scope)
+        if self._refusal is not None:
+            raise self._refusal
         try:
-            items = self._conversation().before(self._waits(), system=system, tools=tools)
-        except ConfigError:
-            self._drop()  # the conversation is another user's
+            conversation = self._conversation()
+            items = conversation.before(self._waits(scope), system=system, tools=tools)
+        except ConfigError as error:
+            self._drop(scope)  # the conversation is another user's
+            self._refusal = error
             raise
-        self._drop()
-        self._begins = False
+        self._drop(scope)
+        self._begins, self._request = False, conversation.request
         return items
 
     def shorter(self) -> list[Item] | None:
         """Return a shorter request after a refusal as too long; None if it can't be shorter."""
-        return self._conversation().shorter()
+        conversation = self._asked()
+        items = conversation.shorter() if conversation else None
+        self._request = conversation.request if conversation else None
+        return items
 
     def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
         """Record a reply with its usage. If it ends the run and `waits` for guardrails, record it once they pass.
@@ -607,8 +679,7 @@ class RunSession:
         if waits and not CODEC.to_message(step).calls:
             self._reported = [usage]
             return
-        self._conversation().after(step, usage)
-        self._has_replied = True
+        self._has_replied = self._replied(step, usage)
 
     def answer(self, tool: str, arguments: str, context: object) -> str:
         """Answer a call of one of our tools; `context` is the run's."""
@@ -617,120 +688,231 @@ class RunSession:
         except ValueError:
             return refused(f"the arguments of {tool} are not JSON; call it again")
         given = given if isinstance(given, dict) else {}
-        return self._hosted.answer(tool, self.session_id, given, lambda: self._whose(context))
+        around = CURRENT_TOOL.get()
+        return self._hosted.answer(tool, self.session_id, given, lambda: self.whose(context, around))
+
+    def whose(self, context: object, around: AgentToolCall | None) -> Scope:
+        """Return whose facts the run uses; `around` is the tool call in which it runs, if any.
+
+        Raises:
+            ConfigError: the context does not say it.
+        """
+        scope = self._hosted.scope(self.session_id, context, context=context)
+        return scope_in(around.scope(), self.session_id, scope) if around else scope
+
+    def waits_for(self, call: AgentToolCall) -> bool:
+        """Return whether a conversation of this id waits for a tool call, or for one around it."""
+        around: AgentToolCall | None = call
+        while around and (around.caller.hosted is not self.hosted or around.caller.session_id != self.session_id):
+            around = around.around
+        return around is not None
 
     def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
         """Return the result of `act`; None if it fails."""
         return self._hosted.safely(what, self.session_id, act)
 
     @property
-    def _is_calling(self) -> bool:
-        """Whether this is asked by an agent in one of its tools, whose run has the same options."""
-        child = CURRENT_CHILD.get()
-        return child is not None and child.root is self
+    def hosted(self) -> HostRuntime:
+        """The runtime that has the run's store."""
+        return self._hosted
 
-    def _whose(self, context: object) -> Scope:
-        return self._hosted.scope(self.session_id, context, context=context)
+    @property
+    def _is_calling(self) -> bool:
+        """Whether this is asked by an agent in one of its tools, whose run has options of the same conversation."""
+        call = CURRENT_TOOL.get()
+        return call is not None and self.waits_for(call)
 
     def _add(self, items: list[Item]) -> None:
+        if self._refusal is not None:
+            return
         steps = CODEC.steps(item for item in items if not (self._has_replied and CODEC.is_made(item)))
         self._has_replied = False
         if self._reported and steps and "output" in steps[0] and "call_id" not in steps[0]:
-            self._conversation().after(steps.pop(0), self._reported.pop())
+            steps = steps[self._replied(steps[0], self._reported.pop()) :]
         self._items += steps
-        if self._begins and self._scope is None:
+        if self._scope is None and not self._begins:
+            # An interrupted run continues, and has not asked yet: its items belong to the conversation.
+            self._scope, self._begins = StoredSession(self._hosted, self.session_id).scope(), True
+        if self._scope is None:
             return
-        waiting = self._waits()
+        waiting = self._waits(self._scope)
         # Input waits for the first request: it knows the model, and so the window, and the user.
-        if waiting and not self._begins and self._scope is not None:
+        if waiting and not self._begins:
             self._conversation().said(waiting)
-            self._drop()
+            self._drop(self._scope)
 
-    def _waits(self) -> list[Item]:
+    def _moves_to(self, scope: Scope) -> None:
+        """Take the run's user, or another one: a run has one for all that it has not recorded before it asks."""
+        if self._begins and self._scope is not None:
+            self._items = [*self._waiting.pop((self.session_id, self._scope), []), *self._items]
+        self._scope, self._refusal = scope, None
+
+    def _replied(self, step: Item, usage: messages.Usage | None) -> bool:
+        """Record a reply to this run's request; without one return False: the host's items are recorded then."""
+        conversation = self._asked()
+        if conversation is None:
+            return False
+        self._request = None
+        conversation.after(step, usage)
+        return True
+
+    def _asked(self) -> HostConversation | None:
+        """Return the conversation if this run's request is its newest; other runs may have asked since."""
+        conversation = None if self._request is None else self._conversation()
+        return conversation if conversation and conversation.request is self._request else None
+
+    def _waits(self, scope: Scope) -> list[Item]:
         """Return all items that wait to be recorded for the run's user, oldest first."""
-        known = [self._waiting.pop((self.session_id, whose), []) for whose in dict.fromkeys((None, self._scope))]
-        waiting = [*chain(*known), *self._items]
+        waiting = [*self._waiting.pop((self.session_id, scope), []), *self._items]
         self._items = []
         if waiting:
-            self._waiting[self.session_id, self._scope] = waiting
+            self._waiting[self.session_id, scope] = waiting
         return waiting
 
-    def _drop(self) -> None:
-        self._waiting.pop((self.session_id, self._scope), None)
+    def _drop(self, scope: Scope) -> None:
+        self._waiting.pop((self.session_id, scope), None)
 
     def _conversation(self) -> HostConversation:
         return self._hosted.conversation(self.session_id, self._model, scope=self._scope)
 
 
-class ChildRun(RunSession):
-    """The run of an agent in a tool call of another one: the host gives it no session, and lists all of it each time.
+# The options that began a run in this task, and that run.
+CURRENT_RUN: Final[ContextVar[tuple[RunSession | None, RunSession | None]]] = ContextVar(
+    "squidbot_run", default=(None, None)
+)
 
-    It continues if its call is continued after an interruption. Several runs within one call share it.
+
+class AgentToolCall:
+    """A call of a tool, and the runs of agents within it.
+
+    Attributes:
+        caller: the run that called the tool.
+        session_id: the id of the conversation of the first run within it.
+        around: the tool call in which the caller runs; None for a run by itself.
+        runs: the runs whose conversations are below the caller's.
     """
 
-    def __init__(self, root: RunSession, caller: RunSession, session_id: str) -> None:
-        """Take the run that has the options, and the one that made the call; nothing is opened yet."""
-        super().__init__(caller._hosted, session_id, None, {})  # noqa: SLF001  # of the base
-        self.root, self._caller, self.has_begun = root, caller, True
-        # Whether `session_id` is certain: a provider may use the id of a call again.
-        self._is_placed = False
-        self._listed: Sequence[Mapping[str, object]] = ()
-        # The newest reply, which may wait for guardrails.
-        self._reply: Sequence[Item] = ()
+    def __init__(self, caller: RunSession, session_id: str, context: object, around: AgentToolCall | None) -> None:
+        """Take the caller with its run's `context`; nothing is opened yet."""
+        self.caller, self.session_id, self.around = caller, session_id, around
+        self._context = context
+        self.runs: list[ChildRun] = []
 
     @classmethod
-    def resumed(cls, root: RunSession, listed: Sequence[Mapping[str, object]]) -> ChildRun | None:
-        """Return the run that a list with results of its open calls continues, found in the store; None if none.
+    def resumed(cls, root: RunSession, listed: Sequence[Mapping[str, object]], context: object) -> AgentToolCall | None:
+        """Return the call whose agent's run a list with results of its open calls continues, found in the store.
 
         The host runs interrupted tools before it asks anything else.
         """
         answered = {item.get("call_id") for item in listed if str(item.get("type")).endswith("_output")}
-        hosted, waiting = root._hosted, [root.session_id]  # noqa: SLF001  # of the base
+        hosted, waiting = root.hosted, [root.session_id]
         store = hosted.engine.wired.store
         for session_id in waiting if answered else ():
             calls = StoredSession(hosted, session_id).open_calls()
             if session_id != root.session_id and not answered.isdisjoint(call_id for _, call_id in calls):
-                return cls(root, root, session_id)
+                return cls(root, session_id, context, CURRENT_TOOL.get())
             for call in calls:
                 waiting += takewhile(lambda each: store.head(each)[0], numbered(child_id(session_id, *call)))
         return None
 
+    def scope(self) -> Scope:
+        """Return whose facts the caller uses.
+
+        Raises:
+            ConfigError: its context does not say it.
+        """
+        return self.caller.whose(self._context, self.around)
+
+    def run(self, data: CallModelData) -> ChildRun:
+        """Return the run that calls the model; one that begins while all others work is a new one."""
+        task, listed, agent = asyncio.current_task(), data.model_data.input, data.agent.name
+        for is_it in (
+            lambda run: run.task is task,
+            lambda run: run.goes_on_with(listed) or agent in run.handed_to,
+            lambda run: not run.is_working,
+        ):
+            found = next(filter(is_it, self.runs), None)
+            if found is not None:
+                break
+        else:
+            found = ChildRun(self)
+            self.runs.append(found)
+        found.task = task
+        return found
+
+    def passed(self) -> None:
+        """Record the last replies that wait: the call has a result, so guardrails did not block them."""
+        for run in self.runs:
+            run.safely("record a reply", run.passed)
+
+
+class ChildRun(RunSession):
+    """The run of an agent in a tool call of another one: the host gives it no session, and lists all of it each time.
+
+    It continues if its call is continued after an interruption. Runs that follow each other in one call share it.
+    """
+
+    def __init__(self, call: AgentToolCall) -> None:
+        """Take the tool call; nothing is opened yet."""
+        super().__init__(call.caller.hosted, call.session_id, None, {})
+        self.call, self.has_begun = call, True
+        # The task that asked last.
+        self.task: object = None
+        # The agents that the newest reply hands the run to: filters may rewrite what they are listed.
+        self.handed_to: set[object] = set()
+        # Whether `session_id` is certain: a provider may use the id of a call again.
+        self.is_placed = False
+        self._listed: Sequence[Mapping[str, object]] = ()
+        # The newest reply, which may wait for guardrails.
+        self._reply: Sequence[Item] = ()
+
+    def goes_on_with(self, listed: Sequence[Mapping[str, object]]) -> bool:
+        """Return whether a list continues the last one, which has been answered."""
+        known = len(self._listed)
+        return known < len(listed) and [*map(item_key, listed[:known])] == [*map(item_key, self._listed)]
+
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
         """Take all that the host lists; each of its calls belongs to this run."""
-        self._listed = listed
+        self._listed, self.is_working = [*listed], True
         return True
 
     def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object, context: object) -> list[Item]:
         """Record new items, and return the items to send; raises as the base."""
-        keys = [item_key(item) for item in self._listed] if not self._is_placed else []
-        for named in numbered(self.session_id) if not self._is_placed else ():
-            newest = StoredSession(self._hosted, named).items(1)
-            if not newest or item_key(newest[0]) in keys:
-                self.session_id, self._is_placed = named, True
-                break
+        if not self.is_placed:
+            keys = [item_key(item) for item in self._listed]
+            taken = {run.session_id for run in self.call.runs if run.is_placed}
+            free = (named for named in numbered(self.call.session_id) if named not in taken)
+            self.session_id = next(named for named in free if self._fits(named, keys))
+            self.is_placed = True
         return super().request(system, tools, model, context)
 
     def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
         """Record a reply; a last one that `waits` for guardrails is recorded by `passed`. Raises as the base."""
-        self._reply = items
+        self._reply, self.is_working = items, bool(CODEC.to_message({"output": list(items)}).calls)
+        self.handed_to = {self.handoffs[item["name"]] for item in items if item.get("name") in self.handoffs}
         super().record(items, usage, waits=waits)
 
     def passed(self) -> None:
-        """Record the last reply if it waits: the call has a result, so guardrails did not block it."""
+        """Record the last reply if it waits."""
         if self._reported:
             super().record(self._reply, self._reported.pop(), waits=False)
 
-    def _whose(self, context: object) -> Scope:
-        scope = super()._whose(context)
-        caller = self._caller._scope  # noqa: SLF001  # of the base
-        return scope_in(caller, self.session_id, scope) if caller else scope
+    def whose(self, context: object, around: AgentToolCall | None) -> Scope:
+        """Return whose facts the run uses, within its caller's; raises as the base."""
+        del around
+        return super().whose(context, self.call)
 
-    def _waits(self) -> list[Item]:
+    def _fits(self, session_id: str, keys: Sequence[object]) -> bool:
+        newest = StoredSession(self._hosted, session_id).items(1)
+        return not newest or item_key(newest[0]) in keys
+
+    def _waits(self, scope: Scope) -> list[Item]:
+        del scope
         return CODEC.steps(dict(item) for item in self._listed)
 
 
-# The run that a tool call has for an agent.
-CURRENT_CHILD: Final[ContextVar[ChildRun | None]] = ContextVar("squidbot_child", default=None)
+# The tool call that runs now.
+CURRENT_TOOL: Final[ContextVar[AgentToolCall | None]] = ContextVar("squidbot_tool", default=None)
 
 
 class RunFilter:
@@ -746,10 +928,11 @@ class RunFilter:
         refuse_held(settings)
         for text in rivals(settings):
             self._hosted.warn_once(text)
-        call = RunCall(self._current(), data, self._config)
-        if not call.is_open and (child := self._resumed(data.model_data.input)):
-            CURRENT_CHILD.set(child)
-            call = RunCall(child, data, self._config)
+        around = self._around()
+        call = RunCall(around.run(data) if around else self._run.current(), data, self._config)
+        if not call.is_open and (resumed := self._resumed(data)):
+            CURRENT_TOOL.set(resumed)
+            call = RunCall(resumed.run(data), data, self._config)
         CURRENT_CALL.set(call)
         manage(data.agent.model, self._hosted.warn_once)
         for tool in data.agent.tools:
@@ -760,17 +943,40 @@ class RunFilter:
             self._hosted.warn_once(OTHER_SESSION)
         return await call.filtered(data.model_data)
 
-    def child(self, tool: str, call_id: str) -> ChildRun:
-        """Return the run that a tool call has for an agent."""
-        caller = self._current()
-        return ChildRun(self._run, caller, child_id(caller.session_id, tool, call_id))
+    def tool_call(self, context: Any) -> AgentToolCall | None:  # noqa: ANN401  # the host's
+        """Return a tool call of the run for the agents in it; None if squidbot can't tell them apart."""
 
-    def _current(self) -> RunSession:
-        child = CURRENT_CHILD.get()
-        return child if child is not None and child.root is self._run else self._run
+        def made() -> AgentToolCall:
+            caller = self.session
+            session_id = child_id(caller.session_id, context.tool_name, context.tool_call_id)
+            return AgentToolCall(caller, session_id, context.context, CURRENT_TOOL.get())
 
-    def _resumed(self, listed: Sequence[Mapping[str, object]]) -> ChildRun | None:
-        return self._run.safely("find a conversation", lambda: ChildRun.resumed(self._run, listed))
+        return self._hosted.safely("tell agents apart", self._run.session_id, made, None, passes=True)
+
+    @property
+    def session(self) -> RunSession:
+        """The run whose tool works now, or of which a tool is called now."""
+        around, newest = self._around(), CURRENT_CALL.get()
+        if around is None:
+            return self._run.current()
+        known = newest.session if newest else None
+        return next((run for run in around.runs if run is known), None) or ChildRun(around)
+
+    def _around(self) -> AgentToolCall | None:
+        """Return the tool call that has this run: the conversation of its options waits for that."""
+        call = CURRENT_TOOL.get()
+        return call if call is not None and self._run.waits_for(call) else None
+
+    def _resumed(self, data: CallModelData) -> AgentToolCall | None:
+        listed = data.model_data.input
+        find = partial(AgentToolCall.resumed, self._run, listed, data.context)
+        return self._run.safely("find a conversation", find)
+
+
+def filter_of(context: object) -> RunFilter | None:
+    """Return squidbot's filter of the run that a tool's context belongs to; None for a run without squidbot."""
+    found = getattr(getattr(context, "run_config", None), "call_model_input_filter", None)
+    return found if isinstance(found, RunFilter) else None
 
 
 class RunOptions(TypedDict):
@@ -822,7 +1028,7 @@ class Squidbot:
 
     def options(
         self,
-        conversation_id: str,
+        conversation_id: str | int | UUID,
         *,
         run_config: RunConfig | Mapping[str, object] | None = None,
         session: object = None,
@@ -830,18 +1036,17 @@ class Squidbot:
         """Return the options for a run of the conversation; `run_config` is the program's own.
 
         Raises:
-            ConfigError: the id is empty, there is another `session`, or the configuration makes the provider keep the
-                conversation.
+            ConfigError: the id is empty or no id, there is another `session`, or the configuration makes the provider
+                keep the conversation.
         """
-        if not conversation_id:
-            raise ConfigError("conversation_id must not be empty")
+        named = id_of(conversation_id)
         if session is not None:
             raise ConfigError(ONE_SESSION.format(type(session).__name__))
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()
         refuse_held(given.model_settings)
         for text in rivals(given):
             self.hosted.warn_once(text)
-        run = RunSession(self.hosted, conversation_id, given.model, self._waiting)
+        run = RunSession(self.hosted, named, given.model, self._waiting)
         manage(given.model, self.hosted.warn_once)
         config = replace(
             given,
@@ -850,7 +1055,7 @@ class Squidbot:
         )
         return {"session": run, "run_config": config}
 
-    def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
+    def sub_agent(self, conversation_id: str | int | UUID, agent: str, child_id: str | None = None) -> str:
         """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
 
         That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
@@ -858,21 +1063,28 @@ class Squidbot:
         agent's run.
 
         Raises:
+            ConfigError: the id is empty or no id.
             SquidbotError: it cannot have the context, and `on_error` is "raise".
         """
-        return self.hosted.sub_agent(conversation_id, agent, child_id)
+        return self.hosted.sub_agent(id_of(conversation_id), agent, child_id)
 
-    def session(self, conversation_id: str) -> StoredSession:
-        """Return a conversation for the program, to read it or to remove its last messages."""
-        return StoredSession(self.hosted, conversation_id)
+    def session(self, conversation_id: str | int | UUID) -> StoredSession:
+        """Return a conversation for the program, to read it or to remove its last messages.
+
+        Raises:
+            ConfigError: the id is empty or no id.
+        """
+        return StoredSession(self.hosted, id_of(conversation_id))
 
     def _tool(self, tool: OwnTool) -> FunctionTool:
-        async def call(wrapped: RunContextWrapper[Any], arguments: str) -> str:
-            current = CURRENT_CALL.get()
-            if current is None:
+        # By this annotation, the host's context has the run's configuration.
+        async def call(wrapped: ToolContext[Any], arguments: str) -> str:
+            given = filter_of(wrapped)
+            if given is None:
                 self.hosted.warn_once(NO_RUN)
                 return f"<{NO_RUN}>"
-            return current.session.answer(tool.name, arguments, wrapped.context)
+            return given.session.answer(tool.name, arguments, wrapped.context)
 
+        setattr(call, MARK, True)  # no agent runs in it
         schema = json.loads(json.dumps(tool.schema))
         return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)

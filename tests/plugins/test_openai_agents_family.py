@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from agents import (
     Agent,
+    FunctionTool,
     GuardrailFunctionOutput,
     OutputGuardrail,
     RunConfig,
+    RunContextWrapper,
     Runner,
     RunState,
     SQLiteSession,
     function_tool,
+    handoff,
 )
+from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.tool_context import ToolContext  # noqa: TC002  # the SDK reads it from the signature
 
 from squidbot import Scope
@@ -361,3 +365,194 @@ def test_a_tool_is_free_of_a_run_that_has_ended(family: Family) -> None:
     assert sorted(family.held()) == [CHAT, f"{CHAT}/sub/main1.0"]
     assert family.held()[CHAT][0] == "a"
     assert len(family.held()[CHAT]) == 4
+
+
+def users(family: Family) -> dict[str, str]:
+    """Return the users of all conversations."""
+    store: Any = family.squidbot.hosted.engine.wired.store
+    known = {each: SCOPE.newest(store, each) for each in family.held()}
+    return {each: change.scope.user if change else "" for each, change in known.items()}
+
+
+@pytest.mark.parametrize("form", ["function", "plain"])
+def test_an_agent_with_an_id_of_its_own_is_its_callers_users(form: str, family: Family) -> None:
+    """If its run names nobody, the first user's has it: the second one's is sent nothing of what was said there."""
+    family.squidbot.hosted._on_error = "pass"  # a refusal is no error of the program
+    own, asked = family.agent("own"), [""]
+
+    async def ask(input: str) -> str:  # noqa: A002  # the SDK's
+        del input
+        options = family.squidbot.options("expert", run_config=UNTRACED)
+        return str((await Runner.run(own, asked[0], **options)).final_output)
+
+    async def invoke(_: RunContextWrapper[Any], arguments: str) -> str:
+        return await ask(arguments)
+
+    tool = function_tool(ask) if form == "function" else FunctionTool("ask", "It knows.", {"type": "object"}, invoke)
+    main = family.agent("main", tool, asks="ask")
+
+    async def turns() -> None:
+        for user in ("ann", "bob", "ann"):
+            asked[0] = f"the secret of {user}"
+            options = family.squidbot.options(f"chat of {user}", run_config=UNTRACED)
+            await family.ask(main, "a", context={"user_id": user}, **options)
+
+    asyncio.run(turns())
+    assert users(family) == {"chat of ann": "ann", "chat of bob": "bob", "expert": "ann"}
+    first, second, third = family.seen("own")
+    assert (first, second) == (["the secret of ann"], ["the secret of bob"])
+    assert third == ["the secret of ann", "own1", "the secret of ann"]
+    assert "the secret of bob" not in family.held()["expert"]
+
+
+def spy(family: Family) -> tuple[ScriptedModel, Agent[Any]]:
+    """Return an agent that calls all of squidbot's tools, and its model."""
+    calls = [
+        function_call("memory_search", {"query": "secret"}, call_id="s1"),
+        function_call("history", {"id": "m0-m3"}, call_id="s2"),
+        function_call("memory_add", {"text": "The other one likes tea."}, call_id="s3"),
+    ]
+    model = ScriptedModel([calls, [assistant_message("spied")]])
+    return model, Agent("spy", model=model, tools=[*family.squidbot.tools])
+
+
+@pytest.mark.parametrize("place", ["after", "within", "as a tool"])
+def test_tools_of_a_run_without_options_have_no_conversation(place: str, family: Family) -> None:
+    """Not that of the run before, nor of the one around it."""
+    model, agent = spy(family)
+
+    async def ask(input: str) -> str:  # noqa: A002  # the SDK's
+        return str((await Runner.run(agent, input, run_config=UNTRACED)).final_output)
+
+    def look(input: str) -> str:  # noqa: A002  # the SDK's
+        return input
+
+    tools = {
+        "after": function_tool(look, name_override="ask"),
+        "within": function_tool(ask),
+        "as a tool": tool_of(agent, "ask", run_config=UNTRACED),
+    }
+
+    async def turns() -> None:
+        await family.ask(family.agent("main", tools[place], asks="ask"), "my secret is walrus")
+        if place == "after":
+            await ask("What is it?")
+
+    asyncio.run(turns())
+    results = [item for item in model.calls[-1].input if item.get("type") == "function_call_output"]
+    assert len(results) == 3
+    assert all("no conversation here" in str(item["output"]) for item in results)
+    assert list(family.held()) == [CHAT]
+
+
+def test_an_agent_in_a_tool_that_was_approved_is_its_callers_users(family: Family) -> None:
+    """Before the run that continues has asked anything."""
+    own = family.agent("own")
+
+    async def ask(context: ToolContext[Any], input: str) -> str:  # noqa: A002  # the SDK's
+        return str((await Runner.run(own, input, run_config=context.run_config)).final_output)
+
+    main = family.agent("main", function_tool(ask, needs_approval=True), asks="ask")
+
+    async def turns() -> None:
+        state = (await family.ask(main, "a", context={"user_id": "ann"})).to_state()
+        for waiting in state.get_interruptions():
+            state.approve(waiting)
+        await family.ask(main, state)
+
+    asyncio.run(turns())
+    assert users(family) == {CHAT: "ann", f"{CHAT}/ask/main1.0": "ann"}
+
+
+@WAYS
+def test_a_run_within_a_tool_with_its_callers_id_is_a_child(way: str, family: Family) -> None:
+    """With options of its own, too; and in a tool of an agent in a tool: the callers' calls stay open."""
+    leaf = family.agent("leaf")
+
+    async def ask(input: str) -> str:  # noqa: A002  # the SDK's
+        return str((await family.ask(leaf, input, way)).final_output)
+
+    main = family.agent("main", function_tool(ask), tool_of(family.agent("sub", function_tool(ask), asks="ask")))
+    family.models["main"].script = lambda request: (
+        ScriptedStep("Done.")
+        if request.results
+        else ScriptedStep(calls=(ScriptedCall("ask", {"input": "x"}, "c0"), ScriptedCall("sub", {"input": "y"}, "c1")))
+    )
+    asyncio.run(family.ask(main, "a secret", way))
+    held = family.held()
+    assert held.pop(CHAT) == ["a secret", "c0", "c1", "c0", "c1", "Done."]
+    assert held.pop(f"{CHAT}/ask/c0")[0] == "x"
+    assert held.pop(f"{CHAT}/sub/c1") == ["y", "sub1.0", "sub1.0", "sub2"]
+    assert held.pop(f"{CHAT}/sub/c1/ask/sub1.0")[0] == "sub-0"
+    assert held == {}
+    assert sorted(family.seen("leaf")) == [["sub-0"], ["x"]]
+
+
+def test_runs_at_once_in_one_call_have_conversations_of_their_own(family: Family) -> None:
+    """Each asks twice, and the first one's tool takes longer; a later run goes on with the first one's."""
+
+    async def look(place: str) -> str:
+        await asyncio.sleep(0.1 if place == "Bern" else 0)
+        return f"saw {place}"
+
+    own = family.agent("own", function_tool(look))
+    family.models["own"].script = lambda request: (
+        ScriptedStep(f"told {request.messages[0].text}")
+        if request.results or request.text == "again"
+        else ScriptedStep(calls=(ScriptedCall("look", {"place": request.text}, f"look {request.text}"),))
+    )
+
+    async def ask(context: ToolContext[Any], input: str) -> str:  # noqa: A002  # the SDK's
+        del input
+        config = context.run_config
+        await asyncio.gather(*(Runner.run(own, place, run_config=config) for place in ("Bern", "Porto")))
+        return str((await Runner.run(own, "again", run_config=config)).final_output)
+
+    asyncio.run(family.ask(family.agent("main", function_tool(ask), asks="ask"), "a"))
+    held = family.held()
+    child = f"{CHAT}/ask/main1.0"
+    assert sorted(held) == [CHAT, child, f"{child}/1"]
+    assert held[child] == ["Bern", "look Bern", "look Bern", "told Bern", "again", "told Bern"]
+    assert held[f"{child}/1"] == ["Porto", "look Porto", "look Porto", "told Porto"]
+
+
+def test_a_run_in_a_tool_that_is_tried_again_goes_on(family: Family) -> None:
+    """Its model failed: it has ended."""
+    own = family.agent("own")
+    family.models["own"].script = lambda request: ScriptedStep(error="failed") if request.number == 1 else None
+
+    async def ask(context: ToolContext[Any], input: str) -> str:  # noqa: A002  # the SDK's
+        with pytest.raises(Exception, match="fake"):
+            await Runner.run(own, input, run_config=context.run_config)
+        return str((await Runner.run(own, input, run_config=context.run_config)).final_output)
+
+    asyncio.run(family.ask(family.agent("main", function_tool(ask), asks="ask"), "a"))
+    assert list(family.held()) == [CHAT, f"{CHAT}/ask/main1.0"]
+
+
+def test_a_handoff_whose_list_is_rewritten_goes_on_in_the_same_conversation(family: Family) -> None:
+    """In an agent that is a tool."""
+    inner = family.agent("inner")
+    own = handoff(inner, input_filter=lambda data: data.clone(input_history="rewritten", pre_handoff_items=()))
+    sub = family.agent("sub", asks="transfer_to_inner", handoffs=[own])
+    asyncio.run(family.ask(family.agent("main", tool_of(sub), asks="sub"), "a"))
+    assert list(family.held()) == [CHAT, f"{CHAT}/sub/main1.0"]
+
+
+def test_a_run_within_tools_of_two_conversations_is_a_child_of_the_nearest_call(family: Family) -> None:
+    """The agent of another conversation asks one with the id of the first, whose call is still open."""
+    leaf = family.agent("leaf")
+
+    def asks(agent: Agent[Any], session_id: str) -> Any:
+        def ask(input: str) -> str:  # noqa: A002  # the SDK's
+            options = family.squidbot.options(session_id, run_config=UNTRACED)
+            return str(asyncio.run(Runner.run(agent, input, **options)).final_output)  # in a thread
+
+        return function_tool(ask)
+
+    expert = family.agent("expert", asks(leaf, CHAT), asks="ask")
+    asyncio.run(family.ask(family.agent("main", asks(expert, "other"), asks="ask"), "a", context={"user_id": "ann"}))
+    child = "other/ask/expert1.0"
+    assert family.held()[CHAT] == ["a", "main1.0", "main1.0", "main2"]
+    assert family.held()[child] == ["expert-0", "leaf1"]
+    assert users(family) == {CHAT: "ann", "other": "ann", child: "ann"}

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from agents import (
@@ -16,12 +18,15 @@ from agents import (
     OutputGuardrail,
     OutputGuardrailTripwireTriggered,
     RunConfig,
+    RunHooks,
     Runner,
     RunState,
     function_tool,
 )
 from openai.types.responses import ResponseFunctionToolCall
 
+from squidbot.core.errors import ConfigError, StoreError
+from squidbot.plugins.host import HostConversation
 from squidbot.testing.hosts import CHAT, FACT, SAID, Model, ScriptedCall, ScriptedStep, Setting, listening, look, said
 
 from .program_openai_agents import UNTRACED, Fake, Program
@@ -308,3 +313,81 @@ def test_what_a_tool_of_the_provider_made_is_kept(leads: Any) -> None:
     (row,) = store.read(CHAT, 1, 1)
     assert '"type": "web_search_call"' in row.payload
     assert '"query": "weir"' in row.payload
+
+
+@pytest.mark.parametrize("place", range(6))
+@WAYS
+def test_all_of_a_run_is_recorded_though_the_store_fails_once(
+    way: str,
+    place: int,
+    leads: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A reply to a request that squidbot could not prepare, too: a call comes before its result."""
+    one = leads(once(2, LOOK))
+    one.run(FACT, way)
+    record, writes = HostConversation._record, count()  # fails as a store does
+
+    def fails(self: HostConversation, *given: Any) -> None:
+        if next(writes) == place:
+            raise StoreError("disk full")
+        record(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HostConversation, "_record", fails)
+        one.run("Look!", way)
+        one.run("And now?", way)
+    one.run("And then?", way)
+    turn = ["user", "assistant"]
+    assert one.roles() == [*turn, "user", "call", "result", "assistant", *turn, *turn]
+
+
+@pytest.mark.parametrize("given", [5, UUID(int=7)])
+def test_numbers_and_uuids_are_ids(given: Any, leads: Any) -> None:
+    """As text; tools and agents within them work."""
+    one = leads(once(1, LOOK))
+    asyncio.run(one.program.arun("Look!", given))
+    squid = one.program.squidbot
+    items = [len(asyncio.run(squid.session(each).get_items())) for each in (given, str(given))]
+    assert items == [4, 4]
+
+
+@pytest.mark.parametrize("given", [None, b"x", 1.5, True, ["x"]])
+def test_other_things_are_no_ids(given: Any, leads: Any) -> None:
+    """The program hears of it when it asks for options."""
+    squid = leads().program.squidbot
+    for act in (squid.options, squid.session):
+        with pytest.raises(ConfigError, match="pass text, a whole number or a UUID"):
+            act(given)
+
+
+def test_a_tool_works_though_squidbot_cannot_tell_its_agents_apart(leads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called as without squidbot."""
+
+    def fails(*_: object) -> str:
+        raise TypeError("a bug")
+
+    one = leads(once(1, LOOK))
+    monkeypatch.setattr("squidbot.plugins.openai_agents.child_id", fails)
+    assert one.run("Look!").startswith("It says: result 1")
+    assert one.roles() == ["user", "call", "result", "assistant"]
+
+
+def test_a_run_that_failed_before_its_request_leaves_the_next_one_alone(leads: Any) -> None:
+    """A hook of the program fails between the filter and the model; the next run has no options."""
+
+    class Fails(RunHooks[Any]):  # type: ignore[misc]  # mypy reads no types of the host
+        async def on_llm_start(self, _context: Any, _agent: Any, _system: Any, items: list[Any]) -> None:
+            if len(items) > 1:
+                raise RuntimeError("hook")
+
+    one = leads(once(1, LOOK))
+
+    async def both() -> None:
+        with pytest.raises(RuntimeError, match="hook"):
+            await Runner.run(one.program.agent, "Look!", hooks=Fails(), **one.program.options(CHAT))
+        await Runner.run(one.program.agent, "Hello!", run_config=UNTRACED)
+
+    asyncio.run(both())
+    assert [[each.text for each in request.messages] for request in one.mind.requests][1:] == [["Hello!"]]
+    assert one.roles() == ["user", "call", "result"]

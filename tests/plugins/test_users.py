@@ -6,12 +6,13 @@ import asyncio
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from agents import Agent, Runner
+from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -30,7 +31,7 @@ from squidbot.plugins import langchain, openai_agents, pydantic_ai
 from .program_openai_agents import UNTRACED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from squidbot.plugins.host import HostRuntime
@@ -395,3 +396,148 @@ def test_many_users_at_once_find_their_own(host: type[LangChain], tmp_path: Path
 
 def _of(hosted: HostRuntime, number: int) -> Callable[[], Scope]:
     return lambda: hosted.scope("any", None, context={"user_id": f"user {number}"})
+
+
+@pytest.mark.parametrize("users", [("ann", "bob", "ann"), (None, "ann", "ann")])
+def test_options_that_are_used_again_are_the_next_users(users: Sequence[str | None], tmp_path: Path) -> None:
+    """OpenAI's: nothing of a refused user waits for another one; a user who signs in is heard at once."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+    model = ScriptedModel([[assistant_message(f"reply {at}")] for at in range(3)])
+    agent: Any = Agent("a", model=model)
+    options = squid.options("chat", run_config=UNTRACED)
+
+    async def turns() -> None:
+        for at, user in enumerate(users):
+            await Runner.run(agent, f"words {at}", context={"user_id": user} if user else None, **options)
+
+    asyncio.run(turns())
+    sent = [str(call.input) for call in model.calls]
+    assert [f"words {at}" in text for at, text in enumerate(sent)] == [True] * 3
+    is_refused = users[1] == "bob"
+    assert ("words 0" in sent[1]) is not is_refused
+    assert ("words 1" in sent[2] or "reply 1" in sent[2]) is not is_refused
+    assert squid.hosted.engine.wired.store.head("chat")[0] == (4 if is_refused else 6)
+    squid.hosted.close()
+
+
+def test_items_of_a_refused_run_are_dropped(tmp_path: Path) -> None:
+    """OpenAI's, after a call of a tool, too: its user's next try has none of them, nor has the conversation's user."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+    steps = [function_call("memory_search", {"query": "x"}, call_id="c1")], [assistant_message("Fine.")]
+    for user in ("ann", "bob", "bob", "ann"):
+        model = ScriptedModel([*steps])
+        agent: Any = Agent("a", model=model, tools=[*squid.tools])
+        options = squid.options("chat", run_config=UNTRACED)
+        asyncio.run(Runner.run(agent, f"words of {user}", context={"user_id": user}, **options))
+        sent = str(model.calls[-1].input)
+        assert f"words of {user}" in sent
+        assert ("bob" in sent) is (user == "bob")
+        assert sent.count("words of bob") == (user == "bob")
+    squid.hosted.close()
+
+
+def test_a_reply_is_recorded_with_its_own_runs_request(tmp_path: Path) -> None:
+    """OpenAI's: one whose scope is unknown does not answer another user's failed request, nor shorten it."""
+    failing: set[str] = set()
+
+    def scope(context: Any) -> str:  # noqa: ANN401  # the program's
+        if context["user_id"] in failing:
+            raise KeyError("accounts are down")
+        return str(context["user_id"])
+
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000, scope=scope)
+    too_long = ValueError("context_length_exceeded")
+    models = {}
+    for user, step in (("ann", RuntimeError("net")), ("bob", [assistant_message("for bob")]), ("eve", too_long)):
+        failing |= {user} - {"ann"}
+        models[user] = ScriptedModel([step])
+        agent: Any = Agent("a", model=models[user])
+        options = squid.options("chat", run_config=UNTRACED)
+        with suppress(RuntimeError, ValueError):
+            asyncio.run(Runner.run(agent, f"words of {user}", context={"user_id": user}, **options))
+    assert [len(model.calls) for model in models.values()] == [1, 1, 1]
+    items = asyncio.run(squid.session("chat").get_items())
+    assert [item["content"] for item in items] == ["words of ann"]
+    squid.hosted.close()
+
+
+def test_a_program_removes_messages_of_a_users_conversation(tmp_path: Path) -> None:
+    """OpenAI's `session`, in another process: it is the program's own access."""
+    program = OpenAIAgents(tmp_path / "mem.db")
+    program.say("Hello.", "chat", "ann")
+    program.squidbot.hosted.close()
+
+    async def changed() -> list[Any]:
+        session = OpenAIAgents(tmp_path / "mem.db").squidbot.session("chat")
+        popped = await session.pop_item()
+        await session.add_items([{"role": "user", "content": "added"}])
+        before = await session.get_items()
+        await session.clear_session()
+        session._hosted.close()  # of the test
+        return [popped and popped["role"], [item["content"] for item in before], await session.get_items()]
+
+    assert asyncio.run(changed()) == ["assistant", ["Hello.", "added"], []]
+    program = OpenAIAgents(tmp_path / "mem.db")
+    assert "Hello." not in program.say("And?", "chat", "ann")
+    assert "And?" not in program.say("Who?", "chat", "bob"), "it is ann's still"
+    program.squidbot.hosted.close()
+
+
+def test_options_may_be_used_at_once(tmp_path: Path) -> None:
+    """OpenAI's: by two users of one conversation, whose runs overlap; the second one is refused."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+    options = squid.options("chat", run_config=UNTRACED)
+    sent = {}
+
+    async def run(user: str) -> None:
+        model = ScriptedModel([[assistant_message(f"for {user}")]])
+        agent: Any = Agent("a", model=model, instructions=instructions)
+        await Runner.run(agent, f"words of {user}", context={"user_id": user}, **options)
+        sent[user] = str(model.calls[-1].input)
+
+    async def instructions(_context: object, _agent: object) -> str:
+        await asyncio.sleep(0.05)  # both have said their words by then
+        return "Be kind."
+
+    async def both() -> None:
+        await run("ann")
+        await asyncio.gather(run("ann"), run("bob"))
+
+    asyncio.run(both())
+    assert "bob" not in sent["ann"]
+    assert sent["ann"].count("words of ann") == 2
+    assert "ann" not in sent["bob"]
+    assert "words of bob" in sent["bob"]
+    items = asyncio.run(squid.session("chat").get_items())
+    assert "bob" not in str(items)
+    assert len(items) == 4
+    squid.hosted.close()
+
+
+def test_a_result_that_ends_a_continued_run_waits_for_its_user(tmp_path: Path) -> None:
+    """OpenAI's, after an approval: no request follows it; another user's, which is refused, does not take it."""
+    squid = openai_agents.Squidbot(tmp_path / "mem.db", budget=8_000)
+
+    def look(place: str) -> str:
+        return f"saw {place}"
+
+    calls = [function_call("look", {"place": "x"}, call_id="c1")]
+    model = ScriptedModel([calls, *([assistant_message("Fine.")] for _ in range(2))])
+    tool = function_tool(look, needs_approval=True)
+    agent: Any = Agent("a", model=model, tools=[tool], tool_use_behavior="stop_on_first_tool")
+
+    async def turn(given: Any, user: str | None) -> Any:  # noqa: ANN401  # of the host
+        context = {"user_id": user} if user else None
+        return await Runner.run(agent, given, context=context, **squid.options("chat", run_config=UNTRACED))
+
+    async def turns() -> None:
+        state = (await turn("Look!", "ann")).to_state()
+        for waiting in state.get_interruptions():
+            state.approve(waiting)
+        assert (await turn(state, None)).final_output == "saw x"
+        for user in ("bob", "ann"):
+            await turn("And?", user)
+            assert ("saw x" in str(model.calls[-1].input)) is (user == "ann")
+
+    asyncio.run(turns())
+    squid.hosted.close()
