@@ -122,8 +122,12 @@ class LazyList(Sequence[Value]):
     def __getitem__(self, place: slice) -> list[Value]: ...
     def __getitem__(self, place: int | slice) -> Value | list[Value]:
         if isinstance(place, slice):
-            # From the end: `load` gives the members before, too.
-            return [self[at] for at in reversed(range(*place.indices(self.length)))][::-1]
+            places = range(*place.indices(self.length))
+            try:
+                return [self._members[at] for at in places]
+            except KeyError:
+                # From the end: `load` gives the members before, too.
+                return [self[at] for at in reversed(places)][::-1]
         at = place + self.length if place < 0 else place
         if at not in self._members:
             if not 0 <= at < self.length:
@@ -206,6 +210,11 @@ class HostConversation:
     def request(self) -> object:
         """The newest request, an object of its own; None if there was none since the last reply."""
         return self._newest
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether others have recorded messages since its last call."""
+        return self.session.wired.store.head(self.session.session_id)[0] != len(self._known)
 
     def before(self, listed: Sequence[Any], *, system: str = "", tools: Sequence[Payload] = ()) -> list[Any]:
         """Record the new messages of a host's list, durably, and return the messages to send.
@@ -591,11 +600,13 @@ class HostRuntime:
             newest = self._newest.get(session_id)
             if scope is None:
                 scope = newest.scope if newest else self.alone(session_id)
-            scope = going_on(engine.wired.store, session_id, scope)
             key = _Key(session_id, model, window_tokens, scope)
             if newest and not model and window_tokens is None:
                 key = newest._replace(scope=scope)
             held = self._held.get(key)
+            if held is None or held.is_behind:
+                key = key._replace(scope=going_on(engine.wired.store, session_id, scope))
+                held = self._held.get(key)
             if held is None:
                 session = self._open_session(key)
                 # Calls of one conversation follow each other, whatever their model and scope.
