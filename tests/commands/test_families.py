@@ -277,19 +277,22 @@ def test_hostile_ids_and_records_are_harmless(stored: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_sessions_are_listed_quickly(tmp_path: Path) -> None:
-    """A family of half of them costs little more than as many sessions that are alone."""
-    took = []
+def test_thousands_of_sessions_are_listed_quickly(tmp_path: Path) -> None:
+    """One family costs little more than as many sessions that are alone."""
+    paths = []
     for name in ("alone-{}", "pier/tools/{}"):
-        path = str(tmp_path / f"{name[:4]}.db")
-        with squidbot.load({"store": {"path": path}}) as engine:
+        paths.append(str(tmp_path / f"{name[:4]}.db"))
+        with squidbot.load({"store": {"path": paths[-1]}}) as engine:
             record(engine, "pier", "Hi.", at=0)
-            for number in range(10_000):
+            for number in range(3_000):
                 record(engine, name.format(number), "Hi.", at=number)
-        began = time.perf_counter()
-        assert run("list", "--store", path).exit_code == 0
-        took.append(time.perf_counter() - began)
-    assert took[1] < 1.5 * took[0] + 0.2
+    took: list[list[float]] = [[], []]
+    for _ in range(5):
+        for path, times in zip(paths, took, strict=True):
+            began = time.process_time()
+            assert run("list", "--store", path).exit_code == 0
+            times.append(time.process_time() - began)
+    assert min(took[1]) < 1.5 * min(took[0]) + 0.1
 
 
 @pytest.mark.parametrize(
