@@ -65,17 +65,22 @@ class ChildSession(NamedTuple):
         named = [(row, call_id) for row in rows for call_id in row.call_ids if self._names(call_id)]
         if named or self.call_id or self.at is None:
             before = [one for one in named if not _is_later(one[0], self.at)]
-            return before[-1] if before else named[0] if named else None
-        before_it = [row for row in rows if row.time is not None and row.time <= self.at]
-        answered = {result for row in before_it for result in row.result_ids}
-        calling = (row for row in reversed(before_it) if row.call_ids and not answered.issuperset(row.call_ids))
-        return next(((row, "") for row in calling), None)
+            return next(iter([*reversed(before), *named]), None)
+        row = _calling_at(rows, self.at)
+        return (row, "") if row else None
 
     def _names(self, call_id: str) -> bool:
         """Return whether it works for a call: some sessions have the call's id in theirs, as it is or spelled."""
         if self.call_id or not call_id:
             return bool(call_id) and call_id == self.call_id
         return any(f"/{each}/" in f"{self.session_id}/" for each in (call_id, spelled(call_id)))
+
+
+def _calling_at(rows: Sequence[StoredMessage], at: float) -> StoredMessage | None:
+    """Return the newest message that had calls without results at a time; None if there is none."""
+    before = [row for row in rows if row.time is not None and row.time <= at]
+    answered = {result for row in before for result in row.result_ids}
+    return next((row for row in reversed(before) if row.call_ids and not answered.issuperset(row.call_ids)), None)
 
 
 def _is_later(row: StoredMessage, at: float | None) -> bool:

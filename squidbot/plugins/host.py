@@ -640,6 +640,14 @@ class HostRuntime:
         self.safely("give a sub-agent its caller's context", session_id, give)
         return made
 
+    def is_stored(self, session_id: str) -> bool:
+        """Return whether a conversation has messages.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self.engine.wired.store.head(session_id)[0] > 0
+
     def forget(self, session_id: str, seqs: Sequence[int], reason: str, scope: Scope | None = None) -> None:
         """Forget messages for good, as `Session.forget` does; the host may send them again.
 

@@ -279,7 +279,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             return call.thread
         if not call.is_open and root not in call.children:
             return thread
-        return call.child(root, lambda session_id: self.hosted.engine.wired.store.head(session_id)[0] > 0)
+        return call.child(root, self.hosted.is_stored)
 
     def _thread(self, config: RunnableConfig, state: object) -> str:
         """Return the id of the conversation that an agent runs in; "" without a thread_id."""

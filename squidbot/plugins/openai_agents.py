@@ -806,13 +806,12 @@ class AgentToolCall:
         """
         answered = {item.get("call_id") for item in listed if str(item.get("type")).endswith("_output")}
         hosted, waiting = root.hosted, [root.session_id]
-        store = hosted.engine.wired.store
         for session_id in waiting if answered else ():
             calls = StoredSession(hosted, session_id).open_calls()
             if session_id != root.session_id and not answered.isdisjoint(call_id for _, call_id in calls):
                 return cls(root, session_id, context, CURRENT_TOOL.get())
             for call in calls:
-                waiting += takewhile(lambda each: store.head(each)[0], numbered(child_id(session_id, *call)))
+                waiting += takewhile(hosted.is_stored, numbered(child_id(session_id, *call)))
         return None
 
     def scope(self) -> Scope:

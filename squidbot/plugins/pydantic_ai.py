@@ -151,10 +151,10 @@ class SquidbotCapability(AbstractCapability[Any]):
         if call is None or not call.is_open:
             return None
 
-        def used(session_id: str) -> bool:
-            return self.hosted.engine.wired.store.head(session_id)[0] > 0
+        def child() -> str:
+            return call.child(run_id, self.hosted.is_stored)
 
-        return self.hosted.safely("tell agents apart", call.named, lambda: call.child(run_id, used), None, passes=True)
+        return self.hosted.safely("tell agents apart", call.named, child, None, passes=True)
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Leave the id that a run in a tool call could have to the next one, if it has its own."""
