@@ -29,7 +29,6 @@ import httpx2
 from agents import Agent, Runner
 from agents.testing import ScriptedModel, assistant_message, function_call
 from langchain.agents import create_agent
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from mcp import Client
@@ -42,6 +41,7 @@ from squidbot.core.access import digest_of
 from squidbot.core.transcript.scopes import MOST_ID_CHARS
 from squidbot.plugins import langchain, openai_agents, pydantic_ai
 
+from .program_langchain import OfflineModel
 from .program_openai_agents import UNTRACED
 
 if TYPE_CHECKING:
@@ -207,19 +207,10 @@ def settings(folder: Path) -> dict[str, object]:
 DEED: Final[ContextVar[Deed]] = ContextVar("deed")
 
 
-class Graph(BaseChatModel):
+class Graph(OfflineModel):
     """LangChain's model: it calls what the deed says, and searches what it was sent."""
 
     seen: Any
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
-
-    def bind_tools(self, tools: object, **_: object) -> Graph:
-        """Take the tools."""
-        del tools
-        return self
 
     def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         deed = DEED.get()

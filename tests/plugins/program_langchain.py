@@ -59,16 +59,25 @@ def _opaque(message: BaseMessage) -> str:
     return to_json(thoughts).decode() if thoughts else ""
 
 
-class Fake(BaseChatModel):
+class OfflineModel(BaseChatModel):
+    """A model that takes any tools."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def bind_tools(self, tools: Sequence[Any], **_: object) -> BaseChatModel:
+        """Take the tools."""
+        del tools
+        return self
+
+
+class Fake(OfflineModel):
     """A model that does what it is told."""
 
     mind: Any
     tools: bytes = b""
     use_previous_response_id: bool = False
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
 
     def bind_tools(self, tools: Sequence[Any], **_: object) -> Fake:
         """Take the tools."""

@@ -14,7 +14,6 @@ from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from click.testing import CliRunner
 from langchain.agents import create_agent
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
@@ -35,6 +34,7 @@ from squidbot.plugins import llm as plugin
 from squidbot.plugins.host import CANCELLED
 from squidbot.testing.hosts import rows
 
+from .program_langchain import OfflineModel
 from .program_openai_agents import UNTRACED
 
 if TYPE_CHECKING:
@@ -47,20 +47,11 @@ SMALL_TOKENS = 4_000
 TALK, TASK, DONE = "The walrus sleeps at the harbour.", "Find the lexer's tests.", "They are in tests/lexer."
 
 
-class ChatModel(BaseChatModel):
+class ChatModel(OfflineModel):
     """LangChain's: it calls the tool for the user's message if it has one."""
 
     model_name: str
     seen: list[str] = []  # noqa: RUF012  # pydantic copies it
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
-
-    def bind_tools(self, tools: object, **_: object) -> ChatModel:
-        """Take any."""
-        del tools
-        return self
 
     def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         self.seen.append(str([message.content for message in messages]))

@@ -15,7 +15,6 @@ import pytest
 from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from langchain.agents import create_agent
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
@@ -28,6 +27,7 @@ from squidbot import SHARED, ConfigError, Scope
 from squidbot.core.memory.view import NewMemory
 from squidbot.plugins import langchain, openai_agents, pydantic_ai
 
+from .program_langchain import OfflineModel
 from .program_openai_agents import UNTRACED
 
 if TYPE_CHECKING:
@@ -58,19 +58,10 @@ def _asked(text: str) -> tuple[str, dict[str, str]] | None:
     return {"Remember it.": ("memory_add", ADD), "What do you know?": ("memory_search", SEARCH)}.get(text)
 
 
-class Graph(BaseChatModel):
+class Graph(OfflineModel):
     """LangChain's model: it calls what it is asked for, and keeps what it was sent."""
 
     seen: list[Any] = []  # noqa: RUF012  # pydantic copies it
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
-
-    def bind_tools(self, tools: object, **_: object) -> Graph:
-        """Take the tools."""
-        del tools
-        return self
 
     def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
         self.seen.append(str([message.content for message in messages]))
