@@ -6,9 +6,14 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from squidbot.core.memories import NOBODY
+from squidbot.plugins.scopes import machine_user
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    from squidbot.core.memories import Scope
 
 __all__ = ["BUDGET", "HOSTS", "SAID", "TALK", "Agent", "Seen", "langchain", "openai_agents", "pydantic_ai"]
 
@@ -20,8 +25,8 @@ SAID = "Done: the price index is rebuilt, and the cache holds it for ten minutes
 class Seen:
     """What a model is sent: the newest request and, if `keeps`, how long the longest one was, in characters.
 
-    `asked` is what it looks for, once, by the first of its tools that searches; "": it calls no tool. `hands` is how
-    many of its last messages a bare program hands over with the next turn.
+    `asked` is what it looks for, once, by the first of its tools that searches; "": it calls no tool. `hands` is what a
+    bare program hands over in front of the next turn.
     """
 
     def __init__(self) -> None:
@@ -30,18 +35,13 @@ class Seen:
         self.longest_chars = 0
         self.keeps = False
         self.asked = ""
-        self.hands = 0
+        self.hands: Sequence[Any] = ()
 
     def note(self, request: Sequence[Any]) -> None:
         """Take a request."""
         self.newest = request
         if self.keeps:
             self.longest_chars = max(self.longest_chars, len(self.text))
-
-    def last(self, past: list[Any]) -> list[Any]:
-        """Return the messages to hand over, and let go of older ones."""
-        past[:] = past[-self.hands :] if self.hands else []
-        return past
 
     def searching(self, tools: Iterable[str]) -> tuple[str, dict[str, Any]] | None:
         """Return the call of a tool that looks for what is asked; None where nothing is, or none of these does that."""
@@ -95,13 +95,9 @@ def langchain(path: Path | None, *, lists_all: bool = False, others: Sequence[An
     )
     run: Any = agent.invoke
     thread = {"configurable": {"thread_id": TALK}}
-    past: list[Any] = []
 
     def turn(text: str) -> object:
-        said = run({"messages": [*seen.last(past), ("user", text)]}, thread)["messages"]
-        if not (ours or lists_all):
-            past[:] = said
-        return said
+        return run({"messages": [*seen.hands, ("user", text)]}, thread)["messages"]
 
     return Agent(turn, seen, _closing(ours))
 
@@ -128,9 +124,9 @@ def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[
     past: list[ModelMessage] = []
 
     def turn(text: str) -> object:
-        handed = past if lists_all or others else seen.last(past)
+        handed = past if lists_all or others else seen.hands
         run = agent.run_sync(text, conversation_id=TALK, message_history=[*handed] or None)
-        if lists_all or others or not ours:
+        if lists_all or others:
             past[:] = run.all_messages()
         return run
 
@@ -178,7 +174,7 @@ def openai_agents(path: Path | None, *, lists_all: bool = False, session: object
     from squidbot.plugins.openai_agents import Squidbot  # noqa: PLC0415
 
     host.set_tracing_disabled(disabled=True)
-    seen, past = Seen(), list[Any]()
+    seen = Seen()
 
     class Answering(Model):  # type: ignore[misc]  # mypy reads no types of the host
         async def get_response(self, *_: object, **told: Any) -> Any:  # noqa: ANN401
@@ -200,19 +196,18 @@ def openai_agents(path: Path | None, *, lists_all: bool = False, session: object
             return host.Runner.run_sync(agent, text, **squid.options(TALK))
         if kept:
             return host.Runner.run_sync(agent, text, session=kept)
-        run = host.Runner.run_sync(agent, [*seen.last(past), {"role": "user", "content": text}])
-        past[:] = run.to_input_list()
-        return run
+        return host.Runner.run_sync(agent, [*seen.hands, {"role": "user", "content": text}])
 
     return Agent(turn, seen, _closing([squid] if squid else []))
 
 
 class Driver(NamedTuple):
-    """How an agent of a host is made, which package that takes, and the form of its messages."""
+    """How an agent of a host is made, which package that takes, the form of its messages, and whose talk it is."""
 
     make: Callable[..., Agent]
     package: str
     form: str
+    scope: Scope = NOBODY
 
     @property
     def is_here(self) -> bool:
@@ -222,7 +217,7 @@ class Driver(NamedTuple):
 
 HOSTS = {
     "LangChain": Driver(langchain, "langchain", "lc/1"),
-    "llm": Driver(llm, "llm", "llm/1"),
+    "llm": Driver(llm, "llm", "llm/1", machine_user()),
     "OpenAI Agents SDK": Driver(openai_agents, "agents", "openai.responses"),
     "pydantic-ai": Driver(pydantic_ai, "pydantic_ai", "pydantic_ai/2"),
 }

@@ -2,9 +2,9 @@
 
 Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
 messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
-squidbot, or all in both. The program without squidbot hands its model as many messages as squidbot's has just had
-(llm's, which can't, the turn alone); where it lists all, all. hermes runs with squidbot and without in processes of
-their own.
+squidbot, or all in both. The program without squidbot hands its model what squidbot's has just had (llm's, which
+can't, the turn alone); where it lists all, all. hermes runs with squidbot and without in processes of their own, and
+without hands over as many messages.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from benchmarks.clocks import Times, median
 from benchmarks.host import Host
 from benchmarks.report import Bar, Result, Table
 from squidbot.core.messages import Portable, Words
+from squidbot.plugins.scopes import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from benchmarks.agents import Agent, Driver
+    from squidbot.core.memories import Scope
 
 __all__ = ["measure"]
 
@@ -80,8 +82,8 @@ def _put(result: Result, name: str, columns: Sequence[tuple[str, tuple[Times, Ti
 def _stored(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, Times]:
     """Measure with a conversation in the store that the host knows nothing of."""
     path.parent.mkdir(parents=True)
-    _fill(path, driver.form, count)
-    return _beside(driver.make(path), driver.make(None), turns)
+    _fill(path, driver.form, count, driver.scope)
+    return _beside(driver.make(path), driver.make(None), turns, hands=True)
 
 
 def _listed(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, Times]:
@@ -101,7 +103,7 @@ def _alone(folder: Path, count: int, turns: int) -> tuple[Times, Times]:
         place = folder / (part or "bare")
         place.mkdir(parents=True)
         if part:
-            _fill(place / "squid.db", HERMES_FORM, count)
+            _fill(place / "squid.db", HERMES_FORM, count, machine_user())
         command = [
             sys.executable,
             "-m",
@@ -118,12 +120,14 @@ def _alone(folder: Path, count: int, turns: int) -> tuple[Times, Times]:
     return found[0], found[1]
 
 
-def _beside(ours: Agent, bare: Agent, turns: int) -> tuple[Times, Times]:
+def _beside(ours: Agent, bare: Agent, turns: int, *, hands: bool = False) -> tuple[Times, Times]:
+    """Run turns of two programs by turns; with `hands` the bare one hands over what the model of the other had."""
     host, times = Host(), (Times(), Times())
     for number in range(WARM + turns):
         text = f"{number}: {host.question().text}"
         for one, spent in zip((ours, bare), times, strict=True):
-            bare.seen.hands = len(ours.seen.newest) - 1
+            if hands:
+                bare.seen.hands = [*ours.seen.newest[:-1]]
             if number < WARM:
                 one.turn(text)
             else:
@@ -131,11 +135,11 @@ def _beside(ours: Agent, bare: Agent, turns: int) -> tuple[Times, Times]:
     return times
 
 
-def _fill(path: Path, form: str, count: int) -> None:
-    """Store a conversation in a host's form."""
+def _fill(path: Path, form: str, count: int, scope: Scope) -> None:
+    """Store a conversation in a host's form, and learn from it what background work has learned by then."""
     host = Host()
-    with squidbot.load({"store": {"path": str(path)}}) as engine:
-        session, codec = engine.session(TALK, form=form), engine.wired.codecs[form]
+    with squidbot.load({"store": {"path": str(path)}, "summary": {"scheduler": "none"}}) as engine:
+        session, codec = engine.session(TALK, form=form, scope=scope), engine.wired.codecs[form]
         for first in range(0, count, BATCH):
             said = [
                 Portable("assistant", (Words(SAID),))
@@ -144,6 +148,7 @@ def _fill(path: Path, form: str, count: int) -> None:
                 for number in range(first, min(first + BATCH, count))
             ]
             session.record([codec.decode(codec.adopt(each)) for each in said])
+        engine.run_jobs(session)
 
 
 def _more_ms(ours: Sequence[float], bare: Sequence[float]) -> float:

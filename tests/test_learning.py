@@ -17,6 +17,7 @@ import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import Scope, View
+from squidbot.services.background import REST_SECONDS, FactWork
 from squidbot.testing.models import ScriptedLLM
 
 from .listeners import Heard, until
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import LLM, MemoryStore
     from squidbot.hookspecs import Register
+    from squidbot.services.background import SessionHandle, WorkOrder
 
 ANN, BEN = Scope(user="ann", bot="helper"), Scope(user="ben", bot="helper")
 TOML = """
@@ -90,6 +92,31 @@ def test_thread_reads_behind_record() -> None:
         session.record(user("I live in Lisbon."), "Noted.")
         assert until(lambda: held(engine) == ["The user lives in Lisbon."])
     assert "squidbot-jobs" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_turns_that_follow_each_other_fast_share_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading for each message would take the interpreter and the store from the turns."""
+    readings: list[float] = []
+    asked = FactWork.waits
+
+    def waits(work: FactWork, one: SessionHandle, order: WorkOrder) -> bool:
+        readings.append(time.monotonic())
+        return asked(work, one, order)
+
+    monkeypatch.setattr(FactWork, "waits", waits)
+    with squidbot.load({}) as engine:
+        session = engine.session("s", scope=ANN)
+        session.record(user("I live in Lisbon."))  # what the reading needs is imported once
+        assert until(lambda: held(engine) == ["The user lives in Lisbon."])
+        began, before = time.monotonic(), len(readings)
+        for number in range(100):
+            session.record(user(f"What is {number} + 2?"), "Noted.")
+            time.sleep(0.002)  # the model answers
+        session.record(user("I prefer tabs."))
+        most = (time.monotonic() - began) / REST_SECONDS + 2
+        assert until(lambda: held(engine)[1:] == ["The user prefers tabs."])
+        # What has read something looks once more.
+        assert len(readings) - before <= 2 * most
 
 
 SWITCHES = [

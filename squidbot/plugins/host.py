@@ -604,7 +604,8 @@ class HostRuntime:
             if newest and not model and window_tokens is None:
                 key = newest._replace(scope=scope)
             held = self._held.get(key)
-            if held is None or (not scope.user and held.is_behind):
+            # Between a request and its reply nobody asks again.
+            if held is None or (not scope.user and held.request is None and held.is_behind):
                 key = key._replace(scope=going_on(engine.wired.store, session_id, scope))
                 held = self._held.get(key)
             if held is None:

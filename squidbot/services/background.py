@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("squidbot")
 # How often the thread looks for work that is due after an interval.
 INTERVAL_SECONDS = 1800.0
+# How long the thread rests when all is done: turns that follow each other fast share a pass, which takes the store from
+# them.
+REST_SECONDS = 0.2
 # How many tasks one session gets before the next session's turn.
 TASKS_IN_A_ROW = 4
 # How long a claim lasts after its worker dies; a living worker renews it before each task.
@@ -235,6 +238,8 @@ class BackgroundWorker:
                 self._poked.clear()
             # Sessions take turns, with each kind of work; after a task, more may be due.
             busy = {one: reason for one, reason in busy.items() if any([*self._tried(one, reason, stopping)])}
+            if not busy:
+                stopping.wait(REST_SECONDS)
 
     def _tried(self, one: SessionHandle, reason: str, stopping: threading.Event) -> Iterator[bool]:
         """Do a few tasks of each kind on a session, and yield whether any succeeded."""
