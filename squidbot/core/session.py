@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.removals import Retraction
-    from squidbot.core.view.assembly import CoreAssembly
+    from squidbot.core.view.assembly import CoreAssembly, WrittenParts
     from squidbot.core.view.current import CurrentView, SessionContext
 
 # Makes a record of messages as they are stored.
@@ -103,6 +103,8 @@ class CoreSession:
         self._sent: tuple[StoredMessage, ...] = ()
         self._found: CurrentView | None = None
         self._sent_view: CurrentView | None = None
+        # What the newest request's parts are sent as: writing them is half of a call with many messages.
+        self._written: WrittenParts = {}
 
     @property
     def session_id(self) -> str:
@@ -324,7 +326,7 @@ class CoreSession:
         self._found, self._sent_view = stored, None if decision.change or stored.opened else assembly.view
         self._snapshot_due = decision.pressing and decision.change is None
         state.notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
-        return assembly
+        return replace(assembly, written=self._written)
 
     def _withdrawn(self, facts: frozenset[str], now: float | None) -> bool:
         """Remove facts from the view that must not be sent any more, and return whether there was one."""

@@ -15,13 +15,14 @@ from squidbot.core.messages import Usage
 from squidbot.core.plan import Section
 from squidbot.core.tokens.counters import Meter, builtin_counter
 
-from .promises.driver import Host, Setup, assistant, changed, copied, held, opened, requests, user
+from .promises.driver import CODEC, Host, Setup, assistant, changed, copied, held, opened, requests, user
 from .promises.histories import tame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import Summary
+    from squidbot.codecs.openai_chat import OpenAIChat
+    from squidbot.core.messages import Part, Summary
 
 SMALL = Setup(4096)
 
@@ -42,6 +43,26 @@ def test_newest_request_is_made_again_where_no_number_is_given() -> None:
     assert [session.request(number).payloads for number in range(len(made))] == [one.payloads for one in made]
     assert [session.request(number).limit for number in range(len(made))] == [one.limit for one in made]
     assert len({one.limit for one in made}) > 1
+
+
+def test_what_is_sent_as_before_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the answer and the question that have come; and what is written is what anyone would write."""
+    session = opened(InMemoryStore(), Setup(32_768))
+    written: list[Part] = []
+    encode = type(CODEC).encode
+
+    def counted(codec: OpenAIChat, part: Part) -> str:
+        written.append(part)
+        return encode(codec, part)
+
+    monkeypatch.setattr(type(CODEC), "encode", counted)
+    for number in range(40):
+        made = session.assemble([user(f"Tell me of tank {number}.")])
+        assert len(made.payloads) == 2 * number + 1
+        assert len(written) <= 3
+        assert list(made.payloads) == [encode(CODEC, part) for part in made.parts]
+        session.record(*made.incoming, assistant("It is full."))
+        written.clear()
 
 
 def test_number_that_was_never_recorded_is_not_found() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from squidbot.core.budget import ContextUsage, reliability
 from squidbot.core.messages import Cost, Kind
@@ -74,6 +74,10 @@ class Report(NamedTuple):
         return self.certified or ContextUsage(self.cost.bound, self.limit.bound)
 
 
+# Parts and their payloads by the identity of the part, which the entry keeps, and the form.
+WrittenParts: TypeAlias = "dict[tuple[int, str], tuple[Part, str]]"
+
+
 @dataclass(frozen=True)
 class CoreAssembly:
     """What to send for one model call.
@@ -89,6 +93,7 @@ class CoreAssembly:
         codecs: the codecs of the payloads, by tag.
         reserve: the room for the answers of the turn; `None`: as the window has it.
         certified_tokens: the most that it costs, by reported usage; 0 if the bound of `cost` says it.
+        written: the payloads of the session's newest request: a part stays the same object while it is sent alike.
     """
 
     session_id: str
@@ -103,6 +108,7 @@ class CoreAssembly:
     codecs: Mapping[str, Codec]
     reserve: Reserve | None = None
     certified_tokens: int = 0
+    written: WrittenParts = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def plan(self) -> PlanRecord | None:
@@ -117,8 +123,11 @@ class CoreAssembly:
     @cached_property
     def payloads(self) -> tuple[str, ...]:
         """The request in the form of its newest message: one JSON text for each part; others are converted (M8)."""
-        form = self.form
-        return tuple([_sent(part, self.codecs, form) for part in self.parts])
+        form, written = self.form, self.written
+        made = [written.get((id(part), form)) or (part, _sent(part, self.codecs, form)) for part in self.parts]
+        written.clear()
+        written.update({(id(one[0]), form): one for one in made})
+        return tuple([payload for _, payload in made])
 
     @property
     def stable(self) -> tuple[int, ...]:
