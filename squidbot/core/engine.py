@@ -8,6 +8,7 @@ from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
 from squidbot.core.forgetting import remove_facts
 from squidbot.core.session import RETENTION, CoreSession
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
@@ -55,19 +56,21 @@ class ContextEngine:
         self._wait = wait
         self._tries: Backoff | None = None
 
-    def session(
+    def session(  # noqa: PLR0913, PLR0917  # where, and how it is read
         self,
         session_id: str,
         window: ContextWindow,
         meter: Meter,
         settings: HistorySettings,
         scope: Scope | None = None,
+        line: int | None = None,
     ) -> CoreSession:
         """Return a session. Nothing is read before its first call, nothing is written before `record` or a compaction.
 
-        Messages are recorded as those of `scope`; None: as those before them.
+        Messages are recorded as those of `scope`; None: as those before them. `line` is the number of a line; None: the
+        line that is talked on.
         """
-        context = self._context(session_id, meter)._replace(scope=scope)
+        context = self._context(session_id, meter, line)._replace(scope=scope)
         return CoreSession(context, window, settings, self._observer, self._retention)
 
     def window(self, session_id: str) -> ContextWindow | None:
@@ -83,8 +86,9 @@ class ContextEngine:
         from squidbot.core.memory.injection import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
-        turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)
-        return History(session, self._context(session.session_id, meter), self._observer, turns.found)
+        context = session.context._replace(renderer=Renderer(meter, self._codecs))
+        turns = MessageSearch(context.transcripts, session.session_id, self._codecs.__getitem__)
+        return History(session, context, self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
         """Remove facts from everything that a session has sent; None if it sent none of them.
@@ -122,7 +126,11 @@ class ContextEngine:
         context = self._context(session_id, meter)
         return SummaryQueue(context, window, settings, jobs, self._tries, self._observer)
 
-    def _context(self, session_id: str, meter: Meter) -> SessionContext:
+    def _context(self, session_id: str, meter: Meter, line: int | None = None) -> SessionContext:
         return SessionContext(
-            session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait
+            session_id,
+            LineStore(self._transcripts, session_id, line),
+            self._summaries,
+            Renderer(meter, self._codecs),
+            wait=self._wait,
         )

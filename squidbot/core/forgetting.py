@@ -18,6 +18,7 @@ from squidbot.core.last_request import REQUEST
 from squidbot.core.messages import Category, Erasure, Opening, Record
 from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
+from squidbot.core.ports import SupportsGaps
 from squidbot.core.transcript.documents import DOCUMENT, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
 from squidbot.core.transcript.markers import MARKED, MarkedMessage
@@ -67,6 +68,14 @@ class ForgetResult:
     plan: PlanRecord | None = None
     facts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+
+def merged(results: Sequence[ForgetResult]) -> ForgetResult:
+    """Return what was forgotten on several lines; the plan is that of the first."""
+    asked = {seq for one in results for seq in one.asked}
+    copies = {seq for one in results for seq in one.copies} - asked
+    summaries = dict.fromkeys(name for one in results for name in one.summaries)
+    return ForgetResult(tuple(sorted(asked)), tuple(sorted(copies)), tuple(summaries), results[0].plan)
 
 
 class SessionWithout:
@@ -182,6 +191,8 @@ class _StoreWithout:
         self.put, self.remove = self._summaries.put, self._summaries.remove
         self._tombstones, self._appended, self._gone = tombstones, appended, summaries
         self._replaced = {(record.kind, record.number): record for record in replaced}
+        if isinstance(self._stored, SupportsGaps):
+            self.count_between = self._stored.count_between
 
     def head(self, session_id: str) -> tuple[int, int]:
         messages, records = self._stored.head(session_id)

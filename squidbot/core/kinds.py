@@ -1,4 +1,7 @@
-"""Every kind of record that a session can have, in one table: `doctor` reads them all, `forget` goes through them."""
+"""Every kind of record that a session can have, in one table.
+
+`doctor` reads them all, `forget` goes through them, and a new line of a conversation begins with some of each.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.lineage import CALLER, LINEAGE
+from squidbot.core.transcript.lines import COURSE, HEAD, LINE, OF_ALL, Head, Line, Lines
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
-from squidbot.core.transcript.records import RecordKind
+from squidbot.core.transcript.records import RecordKind, retry
 from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.core.transcript.snapshots import SNAPSHOT
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.transcript.lines import LineStore, Run
+    from squidbot.core.transcript.records import Wait
 
 
 class AnyKind(Protocol):
@@ -39,11 +45,14 @@ class AnyKind(Protocol):
     def read(self, record: Record) -> object:
         """Return the value that a record holds."""
 
+    def count_before(self, store: TranscriptStore, session_id: str, seq: int) -> int:
+        """Return how many of a session's records, from the first, speak only of messages before one."""
+
     def without_messages(self, store: TranscriptStore, session_id: str, seqs: AbstractSet[int]) -> Iterator[Record]:
         """Yield the replacements of the records of a session that quote these messages."""
 
 
-PLAN = RecordKind("plan", PlanRecord.from_json, tuple)
+PLAN = RecordKind("plan", PlanRecord.from_json, tuple, until=lambda plan: plan.made_at_seq)
 KINDS: Final[tuple[AnyKind, ...]] = (
     PLAN,
     REQUESTS,
@@ -68,6 +77,9 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     INJECTION,
     RETRACTION,
     FORGOTTEN,
+    LINE,
+    COURSE,
+    HEAD,
 )
 
 
@@ -83,3 +95,50 @@ def unreadable(store: TranscriptStore, session_id: str) -> Iterator[str]:
                 kind.read(record)
             except DamagedStoreError as error:
                 yield str(error)
+
+
+def branch(
+    on: LineStore, behind: int, without: tuple[Run, ...] = (), *, at: float | None = None, wait: Wait | None = None
+) -> int:
+    """Leave a line, and return the number of the new one, which is talked on from now on. Durable.
+
+    The new line has the messages before `behind` of the line that `on` shows, but for the runs `without`, and what is
+    known of them: plans, notes and goals that speak of them alone, all pins and documents. `at` is in seconds since
+    1970; `wait`: how to wait for other writers.
+
+    Raises:
+        BusyError, StoreError: there is no new line.
+    """
+
+    def act(head: tuple[int, int]) -> int:
+        number = len(Lines.read(on.store, on.session_id).made) + 1
+        counts = {kind.name: kind.count_before(on, on.session_id, behind) for kind in KINDS if kind.name not in OF_ALL}
+        # Notes are counted with the plan behind which they stand.
+        plans = PLAN.all(on, on.session_id)[: counts[PLAN.name]]
+        counts[LEDGER.name], counts[FRAGMENT.name] = plans[-1].notes if plans else (0, 0)
+        made = Line(on.line, behind, without, {name: count for name, count in counts.items() if count}, at)
+        on.store.append(on.session_id, head[0], (), (LINE.record(number - 1, made), _head(on, number)))
+        return number
+
+    return retry(on.store, on.session_id, act, "no line was begun", wait=wait)
+
+
+def switch(on: LineStore, line: int, *, wait: Wait | None = None) -> None:
+    """Talk on a line from now on. Durable.
+
+    Raises:
+        NotFoundError: the session has no such line.
+        BusyError, StoreError: nothing was changed.
+    """
+
+    def act(head: tuple[int, int]) -> None:
+        lines = Lines.read(on.store, on.session_id)
+        lines.way(line)
+        if line != lines.head:
+            on.store.append(on.session_id, head[0], (), (_head(on, line),))
+
+    retry(on.store, on.session_id, act, "no line was changed", wait=wait)
+
+
+def _head(on: LineStore, line: int) -> Record:
+    return HEAD.behind(on.store.last_record(on.session_id, HEAD.name), Head(line))

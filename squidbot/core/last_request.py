@@ -214,7 +214,7 @@ def _read(text: str) -> LastRequest:
     return LastRequest(**{**known, **fields})
 
 
-REQUESTS = RecordKind(REQUEST, _read, tuple)
+REQUESTS = RecordKind(REQUEST, _read, tuple, until=lambda request: request.messages)
 
 
 def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:

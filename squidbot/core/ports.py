@@ -481,6 +481,14 @@ class TranscriptStore(Protocol):
         """
 
 
+@runtime_checkable
+class SupportsGaps(Protocol):
+    """An optional part of a store that shows one line of a session: between its messages are those of other lines."""
+
+    def count_between(self, first_seq: int, last_seq: int) -> int:
+        """Return how many messages there are from the first to the last number, both included."""
+
+
 class SummaryStore(Protocol):
     """Summaries by id. Nothing is ever overwritten by a different text."""
 

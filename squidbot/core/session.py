@@ -14,7 +14,7 @@ from squidbot.core.budget import LEAST_FRACTION, reliability
 from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much, limit_as_before
 from squidbot.core.compaction.turn import Inputs, Planner, Room, arrival, decide, inputs_as_before
 from squidbot.core.compaction.undo import RAW, request_again, to_plan, to_the_one_before
-from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
+from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.event_builders import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.events import Event
 from squidbot.core.forgetting import (
@@ -22,6 +22,7 @@ from squidbot.core.forgetting import (
     SessionWithout,
     injected_facts,
     injection_record,
+    merged,
     named_goals,
     remove_facts,
     remove_goals,
@@ -34,6 +35,7 @@ from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.transcript.goals import GOAL
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN, Pin, Pins
 from squidbot.core.transcript.records import retry
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.transcript.lines import Lines
     from squidbot.core.transcript.removals import Retraction
     from squidbot.core.view.assembly import CoreAssembly, WrittenParts
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -110,6 +113,11 @@ class CoreSession:
     def session_id(self) -> str:
         """The session's id."""
         return self._state.context.session_id
+
+    @property
+    def context(self) -> SessionContext:
+        """Where its data are, and how they are rendered."""
+        return self._state.context
 
     def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> CoreAssembly:
         """Return the request for one model call: what is stored, then `incoming`.
@@ -267,7 +275,8 @@ class CoreSession:
         """Remove messages for good: payloads, notes about them, copies that `history` made, and index entries.
 
         A tombstone takes the place of each, so that tool calls keep their results and other messages their ids. A goal
-        goes with the call or the marked line that set it. What was said about them later stays. `reason` is stored
+        goes with the call or the marked line that set it. What was said about them later stays. They are forgotten on
+        each line of the conversation that has them, one line after the other. `reason` is stored
         with the ids; it must not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
 
         Raises:
@@ -275,10 +284,73 @@ class CoreSession:
             BudgetError: what must always be sent does not fit; nothing was forgotten.
             StoreError: no message was forgotten.
         """
+        on = self._lined()
+        if not on.lines.made:
+            return self._forget(seqs, reason, inputs, now)
+        # Each line has notes and plans of its own. What is on no line is refused by this one.
+        lines = {line: LineStore(on.store, self.session_id, line) for line in range(len(on.lines.made) + 1)}
+        theirs = {line: tuple(seq for seq in seqs if store.has(seq)) for line, store in lines.items()}
+        unknown = set(seqs).difference(*theirs.values())
+        done = [self._forget((*unknown, *theirs[on.line]), reason, inputs, now)] if unknown or theirs[on.line] else []
+        for line, found in theirs.items():
+            if found and line != on.line:
+                done.append(self._beside(lines[line])._forget(found, reason, None, now))  # noqa: SLF001  # of this class
+        return merged(done)
+
+    def _beside(self, line: LineStore) -> CoreSession:
+        """Return another line of the conversation as a session."""
+        context = self._state.context._replace(transcripts=line)
+        return CoreSession(context, self.window, self.settings, None, self.retention)
+
+    def _forget(self, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None) -> ForgetResult:
+        """Forget messages of the line that the session is on."""
         self._unset(seqs, reason, now)
         return self._state.tried(
             lambda stored: self._forgotten(stored, seqs, reason, inputs, now), "nothing was forgotten"
         )
+
+    @property
+    def lines(self) -> Lines:
+        """The lines of the conversation, and which of them is talked on."""
+        return self._lined().lines
+
+    def branch(self, seq: int, *, now: float | None = None) -> int:
+        """Leave the conversation in front of a message, and return the number of the new line. Durable.
+
+        What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
+        one. The line that was left keeps
+        what it has, and `switch` goes back to it. `now` is in seconds since 1970.
+
+        Raises:
+            NotFoundError: the line has no such message; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        from squidbot.core.kinds import branch  # noqa: PLC0415  # no turn needs every kind of record
+
+        on = self._lined()
+        if not on.has(seq) and seq != on.head(self.session_id)[0]:
+            raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
+        number = branch(on, seq, at=now, wait=self._state.context.wait)
+        self._state.current()
+        return number
+
+    def switch(self, line: int) -> None:
+        """Go on along a line. Its next request extends its last one. Durable.
+
+        Raises:
+            NotFoundError: there is no such line; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        from squidbot.core.kinds import switch  # noqa: PLC0415  # as above
+
+        switch(self._lined(), line, wait=self._state.context.wait)
+        self._state.current()
+
+    def _lined(self) -> LineStore:
+        """Return the store as the session's line shows it now."""
+        self._state.current()
+        store = self._state.context.transcripts
+        return store if isinstance(store, LineStore) else LineStore(store, self.session_id)
 
     def room(self) -> Room:
         """Return how much room the next request has, after what is stored and what came with the newest one."""
@@ -435,14 +507,19 @@ class SessionState:
         self._reads_all = reads_all
         self.context = context
         self.window = window
-        self.keys = Keys(context.transcripts, context.session_id)
+        self._observer = observer
+        self._notes: Notebook | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Hold nothing, as of a line of which nothing is read yet."""
+        self.keys = Keys(self.context.transcripts, self.context.session_id)
         self.last_request = LastRequest()
         self.waiting: LastRequest | None = None
         self.unreported = False
         # The newest recorded request, before its usage was reported.
         self._unbilled: LastRequest | None = None
-        self._observer = observer
-        self._notes: Notebook | None = None
+        self.reopen_notes()
         self._view: CurrentView | None = None
         # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
@@ -473,13 +550,18 @@ class SessionState:
         if self._notes is not None:
             self._notes.reopen()
 
-    def current(self) -> CurrentView:
-        """Return the view of what is stored, read anew where another process or a new plan has changed it."""
+    def current(self, *, follows: bool = True) -> CurrentView:
+        """Return the view of what is stored, read anew where another process or a new plan has changed it.
+
+        If another line is talked on since, it is that line's; without `follows`, that of the same line as before.
+        """
         context, held = self.context, self._view
         if held is not None and self._is_whole(held):
             head = context.transcripts.head(context.session_id)
             if (held.messages, held.records) == head:
                 return held
+        if follows and isinstance(context.transcripts, LineStore) and context.transcripts.follow():
+            self._begin()
         opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         context.check_user(opening.newest.get(SCOPE.name))
         if opening.records != self._notes_at:
@@ -515,13 +597,13 @@ class SessionState:
 
         def look() -> tuple[int, int]:
             nonlocal stored
-            stored = stored or self.current()
+            stored = stored or self.current(follows=looks)
             return stored.messages, stored.records
 
         def attempt(_head: tuple[int, int]) -> Done:
             nonlocal stored
             try:
-                return act(stored or self.current())
+                return act(stored or self.current(follows=looks))
             except SquidbotError as error:
                 self.reopen_notes()
                 if isinstance(error, StoreError):

@@ -573,7 +573,8 @@ class Planner:
     def _is_cold(self, before: Sequence[Message]) -> bool:
         """Return whether the conversation has just begun, and no facts were sent with it."""
         stored = self.stored
-        messages = stored.messages - stored.lead_count + sum(message.role != "system" for message in before)
+        said = self.context.count_between(stored.lead_count, stored.messages - 1)
+        messages = said + sum(message.role != "system" for message in before)
         if messages >= COLD_MESSAGES:
             return False
         first, last = stored.lead_count, stored.messages - 1

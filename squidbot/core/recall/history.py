@@ -152,7 +152,9 @@ class PageMaker:
             RecallError: the first message has no such place.
             DamagedStoreError: a stored row does not match its checksum.
         """
-        first, last_seq = self.context.read(self.run.first_seq, self.run.first_seq)[0], self.run.last_seq
+        first, last_seq = next(self._rows(), None), self.run.last_seq
+        if first is None:
+            raise RecallError(f"{run_id(self.run.first_seq, last_seq)} stands on another line of the conversation")
         # The marks around a page, as long as they can be.
         widest = _PageBlock(first, PageExcerpt(last_seq, 0, 0, 0), "\n", NOTHING)
         left = room.less(self.context.renderer.meter.message(self._framed([widest], last_seq, 10**6)))
@@ -573,7 +575,7 @@ class History:
             StoreError: nothing was written.
         """
         room, page = self._page(handle, offset, now, HINTS, as_tool=False)
-        (row,) = self._session.record(self._message(page, room), now=now)
+        (row,) = self._session.record(self._message(page), now=now)
         self._notify(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return replace(page, recorded=row.seq)
 
@@ -605,9 +607,9 @@ class History:
             raise _no_room(free)
         return room, page
 
-    def _message(self, page: Page, room: Room) -> Message:
+    def _message(self, page: Page) -> Message:
         """Return the record of a page in the form in which the newest message came."""
-        newest = self._context.read(room.view.messages - 1, room.view.messages - 1)[0]
+        newest = self._context.transcripts.newest(self._context.session_id, 0)[-1]
         codec = self._context.renderer.codecs[newest.codec]
         payload = codec.encode(Part(Kind.RECALLED, "user", page.cost, text=page.text))
         return replace(codec.decode(payload), category=Category.RECALLED)

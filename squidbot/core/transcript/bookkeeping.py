@@ -34,7 +34,7 @@ class KeyedRun(NamedTuple):
     last_seq: int
 
 
-KEY = RecordKind("key", fields(KeyedRun), tuple)
+KEY = RecordKind("key", fields(KeyedRun), tuple, until=lambda run: run.last_seq + 1)
 
 
 class Keys:
@@ -140,7 +140,9 @@ def _with_pieces(batch: ImportBatch) -> ImportBatch:
     return batch._replace(pieces=tuple(ImportedPiece(*piece) for piece in batch.pieces), head=head)
 
 
-BROUGHT = RecordKind("brought", fields(ImportBatch, _with_pieces), _not_undone)
+BROUGHT = RecordKind(
+    "brought", fields(ImportBatch, _with_pieces), _not_undone, until=lambda batch: batch.first_seq + batch.messages
+)
 
 
 def pieces_of(batches: Sequence[ImportBatch]) -> dict[int, ImportedPiece]:
@@ -186,7 +188,7 @@ def _progress(marks: Sequence[JournalMark]) -> JournalProgress:
     return JournalProgress(*marks[-1], len(marks)) if marks else JournalProgress()
 
 
-JOURNALED = RecordKind("journaled", fields(JournalMark), _progress)
+JOURNALED = RecordKind("journaled", fields(JournalMark), _progress, until=lambda mark: mark.until_seq)
 
 
 def note_journaled(
@@ -216,4 +218,4 @@ class BrokenAnswer(NamedTuple):
         return f"[the answer above broke off: {self.why}]"
 
 
-CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer")
+CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer", until=lambda answer: answer.seq + 1)

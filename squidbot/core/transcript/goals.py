@@ -261,7 +261,7 @@ def _known(change: GoalChange) -> GoalChange:
 
 
 # The changes by call; `folded` needs the marked lines, too.
-GOAL = RecordKind("goal", fields(GoalChange, _known), tuple)
+GOAL = RecordKind("goal", fields(GoalChange, _known), tuple, until=lambda change: change.seq)
 
 
 def folded(calls: Iterable[GoalChange], messages: Iterable[MarkedMessage] = ()) -> Goals:

@@ -237,6 +237,7 @@ MARKED = RecordKind(
     lambda message: [message.seq, message.lines, *([] if message.is_own else ["assistant"])],
     title="marked lines",
     without=_without,
+    until=lambda message: message.seq + 1,
 )
 
 

@@ -111,6 +111,8 @@ class RecordKind(Generic[Value, State]):
         title: what errors call it; its name where nothing else is given.
         without: makes the value that takes the place of another one where these messages are forgotten, None where it
             says nothing of them. Kinds that quote messages have it.
+        until: returns the message behind the last one that a value speaks of. Kinds without it speak of none, or hold
+            on every line alike.
     """
 
     name: str
@@ -119,6 +121,7 @@ class RecordKind(Generic[Value, State]):
     encode: Callable[[Value], object] = as_fields
     title: str = ""
     without: Callable[[Value, AbstractSet[int]], Value | None] | None = None
+    until: Callable[[Value], int] | None = None
 
     def record(self, number: int, value: Value) -> Record:
         """Return the record of this number that holds a value."""
@@ -163,6 +166,12 @@ class RecordKind(Generic[Value, State]):
     def state(self, store: TranscriptStore, session_id: str) -> State:
         """Return all values of a session, folded; raises as `read`."""
         return self.fold(self.all(store, session_id))
+
+    def count_before(self, store: TranscriptStore, session_id: str, seq: int) -> int:
+        """Return how many of a session's records, from the first, speak of messages before one alone; as `read`."""
+        values = self.all(store, session_id)
+        until = self.until or (lambda _: 0)
+        return next((count for count, value in enumerate(values) if until(value) > seq), len(values))
 
     def without_messages(self, store: TranscriptStore, session_id: str, seqs: AbstractSet[int]) -> Iterator[Record]:
         """Yield the replacements of the records of a session that quote these messages."""

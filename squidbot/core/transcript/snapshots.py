@@ -129,7 +129,7 @@ class SnapshotIndex(NamedTuple):
         return replace(named, dropped=tuple(snapshot.number for snapshot in self.kept if snapshot not in stay))
 
 
-SNAPSHOT = RecordKind("snapshot", fields(Snapshot), SnapshotIndex.of)
+SNAPSHOT = RecordKind("snapshot", fields(Snapshot), SnapshotIndex.of, until=lambda snapshot: snapshot.messages)
 
 
 def check_name(name: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.ports import SupportsGaps
 from squidbot.core.transcript.documents import DOCUMENT, sections
 from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.markers import MARKED, Markers
@@ -234,7 +235,8 @@ class CurrentView(NamedTuple):
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
         last, history = messages[-1], self.history.plus(added)
-        grown = self._replace(tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
+        behind = max(self.messages, last.seq + 1)  # what other lines say may be newer
+        grown = self._replace(tail=tail, turn=last.turn, messages=behind, newest_time=last.time, history=history)
         if self.asked != NOTHING and last.turn != self.turn:
             grown = grown._replace(asked=NOTHING)
         if not opening:
@@ -325,6 +327,12 @@ class SessionContext(NamedTuple):
         """Return messages first_seq..last_seq with their costs by this session's counter."""
         return self.renderer.all_counted(self.transcripts.read(self.session_id, first_seq, last_seq))
 
+    def count_between(self, first_seq: int, last_seq: int) -> int:
+        """Return how many messages the session's line has from the first to the last number, both included."""
+        if first_seq > last_seq or not isinstance(self.transcripts, SupportsGaps):
+            return max(0, last_seq - first_seq + 1)
+        return self.transcripts.count_between(first_seq, last_seq)
+
     def blocks(
         self,
         segments: Sequence[Segment],
@@ -345,7 +353,8 @@ class SessionContext(NamedTuple):
         for segment in segments:
             said = self._rows(segment, rows)
             summary = texts.get(segment.summary_id or "")
-            parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
+            count = self.count_between(segment.first_seq, segment.last_seq)
+            parts = self.renderer.segment(segment, summary, said, slim_tokens, count, after_assistant=after)
             line = [self.renderer.saying] if self.says_notes and summary is not None and not told else []
             told = told or summary is not None
             blocks.append(PlanBlock(segment, (*line, *self.marked(segment, markers), *parts)))
@@ -523,7 +532,7 @@ def view_under(
         return _planned(context, plan, counts, most_tokens)
     lead = context.lead(counts.messages)
     rows = _behind(context, len(lead), counts, most_tokens)
-    counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
+    counts = counts._replace(opened=bool(rows) and context.count_between(len(lead), rows[0].seq - 1) > 0)
     return _view_with(context, plan, (tuple(raw_part(row) for row in lead), ()), rows, counts)
 
 
@@ -542,7 +551,7 @@ def _planned(
     lead = tuple(raw_part(row) for row in context.lead(plan.segments[0].first_seq))
     blocks = tuple(context.blocks(plan.segments, plan.slim_tokens, counts.markers))
     rows = _behind(context, plan.tail_from_seq, counts, most_tokens)
-    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
+    counts = counts._replace(opened=bool(rows) and context.count_between(plan.tail_from_seq, rows[0].seq - 1) > 0)
     return _view_with(context, plan, (lead, blocks), rows, counts)
 
 
@@ -552,7 +561,7 @@ def _read_back(
     """Return the view without segments: the newest messages, behind a pointer to those too old to be read."""
     lead = context.lead(None)
     rows = _newest(context, len(lead), budget_tokens)
-    unread = bool(rows) and rows[0].seq > len(lead)
+    unread = bool(rows) and context.count_between(len(lead), rows[0].seq - 1) > 0
     absent = [_absent(context, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
     counts = counts._replace(opened=True) if unread else counts
     pieces = tuple(raw_part(row) for row in lead), tuple(context.blocks(absent, 0, counts.markers))
@@ -571,8 +580,8 @@ def _view_with(
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
     grown = view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
     if not rows and counts.messages:
-        newest = context.read(counts.messages - 1, counts.messages - 1)[0]
-        grown = grown._replace(turn=newest.turn, newest_time=newest.time)
+        for newest in context.transcripts.newest(context.session_id, 0)[-1:]:  # none where a line has no message yet
+            grown = grown._replace(turn=newest.turn, newest_time=newest.time)
     return _with_asked(context, grown) if counts.messages else grown
 
 
@@ -598,12 +607,14 @@ def _newest(context: SessionContext, lead: int, budget_tokens: int) -> list[Stor
     """Return the newest messages behind the lead, until their cost passes the budget."""
     rows = context.renderer.all_counted(context.transcripts.newest(context.session_id, budget_tokens))
     sent = sum(row.sent_cost.bound for row in rows)
-    while rows[0].seq > lead and sent <= budget_tokens:
-        more = context.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
+    first = rows[0].seq if rows else lead
+    while first > lead and sent <= budget_tokens:
+        behind, first = first, max(lead, first - READ_BACK_MESSAGES)
+        more = context.read(first, behind - 1)
         sent += sum(row.sent_cost.bound for row in more)
         rows = more + rows
     rows = [row for row in rows if row.seq >= lead]
-    if rows and rows[0].seq > lead:
+    if rows and context.count_between(lead, rows[0].seq - 1):
         # The oldest rows read may stand inside a step whose beginning was not: start at a message that opens one.
         opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
         rows = rows[opening:]

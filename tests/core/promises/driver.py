@@ -243,8 +243,7 @@ class Host:
         if self.replies in self.restarts:
             self.restart()
         if self.watch:
-            first = len(call.after.messages)
-            assert self.store.read(self.session_id, first, first + len(rows)) == list(rows)
+            assert self.store.read(self.session_id, rows[0].seq, rows[-1].seq) == list(rows)
 
     def _held(self) -> Held:
         return held(self.store, self.session_id) if self.watch else Held((), {}, ())

@@ -273,13 +273,13 @@ def test_output_below_the_limit_is_not_slimmed() -> None:
 def test_segment_is_shown_by_its_representation(representation: Representation, expected: list[str]) -> None:
     """Raw, slimmed, or a pointer with what must stay behind it."""
     segment = Segment(0, 2, representation)
-    parts = RENDERER.segment(segment, None, [row(0), *STEP], 60)
+    parts = RENDERER.segment(segment, None, [row(0), *STEP], 60, 3)
     assert [part.kind.value for part in parts] == expected
 
 
 def test_summary_stands_in_front_of_what_it_leaves_verbatim() -> None:
     """With its id and its run."""
-    parts = RENDERER.segment(Segment(0, 3, Representation.SUMMARY_USER, "s0-3.beef", (0,)), SUMMARY, [row(0)], 60)
+    parts = RENDERER.segment(Segment(0, 3, Representation.SUMMARY_USER, "s0-3.beef", (0,)), SUMMARY, [row(0)], 60, 4)
     assert parts[0] == shown(SUMMARY)
     assert (parts[0].summary_id, parts[0].role, parts[0].cost.bound) == ("s0-3.beef", "user", 9)
     assert parts[1].first_seq == 0
@@ -287,7 +287,7 @@ def test_summary_stands_in_front_of_what_it_leaves_verbatim() -> None:
 
 def test_pointer_names_what_it_stands_for() -> None:
     """How many, from where to where, how to have them."""
-    (note,) = RENDERER.segment(Segment(0, 1233, Representation.ABSENT), None, [], 60)
+    (note,) = RENDERER.segment(Segment(0, 1233, Representation.ABSENT), None, [], 60, 1234)
     assert note.text == "[1,234 earlier messages are stored, not shown; recall m0-m1233]"
 
 
