@@ -126,7 +126,7 @@ def _beside(ours: Agent, bare: Agent, turns: int, *, hands: bool = False) -> tup
     for number in range(WARM + turns):
         text = f"{number}: {host.question().text}"
         for one, spent in zip((ours, bare), times, strict=True):
-            if hands:
+            if hands and one is bare:
                 bare.seen.hands = [*ours.seen.newest[:-1]]
             if number < WARM:
                 one.turn(text)

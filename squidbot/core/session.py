@@ -276,8 +276,8 @@ class CoreSession:
 
         A tombstone takes the place of each, so that tool calls keep their results and other messages their ids. A goal
         goes with the call or the marked line that set it. What was said about them later stays. They are forgotten on
-        each line of the conversation that has them, one line after the other. `reason` is stored
-        with the ids; it must not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
+        each line of the conversation that has them, one line after the other. `reason` is stored with the ids; it must
+        not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
 
         Raises:
             NotFoundError: a message does not exist; nothing was forgotten.
@@ -318,8 +318,7 @@ class CoreSession:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
 
         What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
-        one. The line that was left keeps
-        what it has, and `switch` goes back to it. `now` is in seconds since 1970.
+        one. The line that was left keeps what it has, and `switch` goes back to it. `now` is in seconds since 1970.
 
         Raises:
             NotFoundError: the line has no such message; nothing was changed.
@@ -560,9 +559,10 @@ class SessionState:
             head = context.transcripts.head(context.session_id)
             if (held.messages, held.records) == head:
                 return held
+        opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         if follows and isinstance(context.transcripts, LineStore) and context.transcripts.follow():
             self._begin()
-        opening = context.transcripts.opening(context.session_id, OPENED_WITH)
+            opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         context.check_user(opening.newest.get(SCOPE.name))
         if opening.records != self._notes_at:
             self.reopen_notes()

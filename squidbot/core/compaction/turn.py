@@ -573,11 +573,10 @@ class Planner:
     def _is_cold(self, before: Sequence[Message]) -> bool:
         """Return whether the conversation has just begun, and no facts were sent with it."""
         stored = self.stored
-        said = self.context.count_between(stored.lead_count, stored.messages - 1)
-        messages = said + sum(message.role != "system" for message in before)
+        first, last = stored.lead_count, stored.messages - 1
+        messages = self.context.count_between(first, last) + sum(message.role != "system" for message in before)
         if messages >= COLD_MESSAGES:
             return False
-        first, last = stored.lead_count, stored.messages - 1
         rows = self.context.read(first, last) if first <= last else ()
         return not any(tells_memories(row.notice or "") for row in rows)
 

@@ -219,10 +219,9 @@ class LineStore:
     def follow(self) -> bool:
         """Go to the line that is talked on now, and return whether that is another one; a named line stays.
 
-        In between, what is recorded stays on the line on which it was asked for.
+        It is the one of the newest `head` or `opening`. In between, what is recorded stays on the line on which it was
+        asked for.
         """
-        if self.is_led:
-            self.head(self.session_id)
         if not self.is_led or self.line == self._lines.head:
             return False
         self._line, self._seen = self._lines.head, None
@@ -264,7 +263,7 @@ class LineStore:
             return self.store.opening(session_id, kinds)
         found = self.store.opening(session_id, (*kinds, LINE.name))
         if LINE.name not in found.newest:
-            self._began(found.messages, found.records)
+            self._take((found.messages, found.records), Lines())
             return found
         self._look((found.messages, found.records))
         newest = {kind: record for kind in kinds if (record := self.last_record(session_id, kind)) is not None}
@@ -284,7 +283,7 @@ class LineStore:
         if not self.lines.made:
             self.store.append(session_id, expected_seq, messages, records)
             _, known = self._seen or (0, 0)
-            self._began(expected_seq + len(messages), known + len(records))
+            self._take((expected_seq + len(messages), known + len(records)), self._lines)
             return
         made = [self._stored(record) for record in records]
         course = self._lines.course
@@ -368,15 +367,13 @@ class LineStore:
     def _look(self, counts: tuple[int, int] | None = None) -> None:
         """Read what the line has, where something was written since; `counts` are those of the session now."""
         if self._seen is None or (counts is not None and counts != self._seen):
-            counts = counts or self.store.head(self.session_id)
-            self._seen, self._lines = counts, Lines.read(self.store, self.session_id)
-            self._line = self._lines.head if self._line is None else self._line
-            self._runs = self._lines.runs(self._line, counts[0])
+            self._take(counts or self.store.head(self.session_id), Lines.read(self.store, self.session_id))
 
-    def _began(self, messages: int, records: int) -> None:
-        """Take that the session has so many messages and records, all of them on its first line."""
-        self._seen, self._lines, self._line = (messages, records), Lines(), self._line or FIRST
-        self._runs = ((0, messages - 1),) if messages else ()
+    def _take(self, counts: tuple[int, int], lines: Lines) -> None:
+        """Take what the session has, and its lines."""
+        self._line = lines.head if self._line is None else self._line
+        self._runs = lines.runs(self._line, counts[0])
+        self._seen, self._lines = counts, lines
 
     def _backwards(self) -> Iterator[StoredMessage]:
         for first, last in reversed(self._runs):

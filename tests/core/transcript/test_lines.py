@@ -143,6 +143,8 @@ def test_line_that_is_not_there_is_named() -> None:
     talk.say(FIRST, 3, 0)
     with pytest.raises(NotFoundError, match=r"^there is no line 1: the session has the lines 0 to 0$"):
         switch(talk.on(FIRST), 1)
+    with pytest.raises(NotFoundError, match=r"^there is no line 1: the session has the lines 0 to 0$"):
+        talk.on(1).opening(S, [NOTE])
     assert branch(talk.on(FIRST), 2) == 1
     switch(talk.on(1), FIRST)
     switch(talk.on(1), FIRST)
