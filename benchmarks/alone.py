@@ -1,9 +1,10 @@
-"""What `hosts` runs of hermes, which one process can hold with squidbot or without; prints one JSON object.
+"""What `hosts` runs of hermes, which one process can hold with squidbot or without.
 
-python -m benchmarks.alone FOLDER TURNS HANDS [squidbot]
+python -m benchmarks.alone FOLDER [squidbot]
 
 hermes lives in FOLDER then, and squidbot's store is squid.db there. Its model is a server of this process, which
-answers at once. With each turn its caller hands over as many of the last messages as HANDS says.
+answers at once. Each line that this reads is a turn, a JSON object: the `text` of the user, and the messages `before`
+it. Each line that it prints says what the turn took, in seconds, and what the model got.
 """
 
 from __future__ import annotations
@@ -16,14 +17,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchmarks.clocks import Times, median
-from benchmarks.host import Host
+from benchmarks.clocks import Times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# The first turns make the first plan, and fill caches.
-WARM = 6
 # hermes's own text and tools take 17,000 tokens of it.
 BUDGET = 48_000
 TALK = "benchmark"
@@ -32,12 +30,12 @@ TALK = "benchmark"
 class Answering(BaseHTTPRequestHandler):
     """A model by OpenAI's chat completions, streamed."""
 
-    messages: ClassVar[list[int]] = []
+    newest: ClassVar[list[Any]] = []
 
     def do_POST(self) -> None:  # the server's own name
-        """Answer, and note how many messages were sent."""
+        """Answer, and keep the messages."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.messages.append(len(asked.get("messages", ())))
+        self.newest[:] = asked.get("messages", ())
         said = {"content": "Done: the price index is rebuilt, and the cache holds it for ten minutes. " * 12}
         event = json.dumps({"choices": [{"index": 0, "delta": said, "finish_reason": "stop"}]})
         self.send_response(200)
@@ -48,8 +46,8 @@ class Answering(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def program(folder: Path, hands: int, *, has_squidbot: bool) -> Callable[[str], object]:
-    """Return what runs a turn of an agent that lives in a folder."""
+def program(folder: Path, *, has_squidbot: bool) -> Callable[[str, list[Any]], object]:
+    """Return what runs a turn of an agent that lives in a folder: the user's text, after some messages."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     ours = {
@@ -65,29 +63,18 @@ def program(folder: Path, hands: int, *, has_squidbot: bool) -> Callable[[str], 
     from run_agent import AIAgent  # noqa: PLC0415
 
     agent: Any = AIAgent(url, "key", provider="custom", model="offline", session_id=TALK, quiet_mode=True)
-    past: list[Any] = []
-
-    def turn(text: str) -> object:
-        done = agent.run_conversation(text, conversation_history=[*past])
-        past[:] = done["messages"][-hands:] if hands else []
-        return done
-
-    return turn
+    return lambda text, before: agent.run_conversation(text, conversation_history=before)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, and print what the turns took, in seconds; return the exit code."""
-    folder, turns, hands = Path(arguments[0]), int(arguments[1]), int(arguments[2])
-    run, host, times = program(folder, hands, has_squidbot="squidbot" in arguments[3:]), Host(), Times()
-    for number in range(WARM + turns):
-        text = f"{number}: {host.question().text}"
-        if number < WARM:
-            run(text)
-        else:
-            times.of(lambda: run(text))  # noqa: B023  # called at once
-    # Of each request without hermes's own text, and what the turn adds.
-    handed = int(median(Answering.messages[WARM:])) - 2
-    print(json.dumps({"wall": times.wall, "cpu": times.cpu, "handed": handed}), flush=True)
+    """Run a turn for each line; return the exit code."""
+    run, times = program(Path(arguments[0]), has_squidbot="squidbot" in arguments[1:]), Times()
+    for line in sys.stdin:
+        turn = json.loads(line)
+        times.of(lambda: run(turn["text"], turn["before"]))  # noqa: B023  # called at once
+        # Without hermes's own text, and without the user's.
+        got = Answering.newest[1:-1]
+        print(json.dumps({"wall": times.wall[-1], "cpu": times.cpu[-1], "got": got}), flush=True)
     # hermes has threads that would go on.
     os._exit(0)
 

@@ -3,8 +3,7 @@
 Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
 messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
 squidbot, or all in both. The program without squidbot hands its model what squidbot's has just had (llm's, which
-can't, the turn alone); where it lists all, all. hermes runs with squidbot and without in processes of their own, and
-without hands over as many messages.
+can't, the turn alone); where it lists all, all. hermes runs with squidbot and without in processes of their own.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import squidbot
 from benchmarks.agents import HOSTS, SAID, TALK
@@ -25,7 +25,7 @@ from squidbot.core.messages import Portable, Words
 from squidbot.plugins.scopes import machine_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from benchmarks.agents import Agent, Driver
@@ -97,27 +97,38 @@ def _listed(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, 
 
 
 def _alone(folder: Path, count: int, turns: int) -> tuple[Times, Times]:
-    """Measure hermes, with squidbot and without in processes of their own, the same turns."""
-    found, hands = [], 0
-    for part in ("squidbot", ""):
-        place = folder / (part or "bare")
+    """Measure hermes, with squidbot and without in processes of their own, by turns."""
+    command = [sys.executable, "-m", "benchmarks.alone"]
+    places = folder / "squidbot", folder / "bare"
+    for place in places:
         place.mkdir(parents=True)
-        if part:
-            _fill(place / "squid.db", HERMES_FORM, count, machine_user())
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.alone",
-            str(place),
-            str(turns),
-            str(hands),
-            *([part] if part else []),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)  # noqa: S603  # our own module
-        told = json.loads(done.stdout.splitlines()[-1])
-        found.append(Times(told["cpu"], told["wall"]))
-        hands = told["handed"] // 2 * 2
-    return found[0], found[1]
+    _fill(places[0] / "squid.db", HERMES_FORM, count, machine_user())
+    host, times = Host(), (Times(), Times())
+    got: list[Any] = []
+    with _running([*command, str(places[0]), "squidbot"]) as ours, _running([*command, str(places[1])]) as bare:
+        for number in range(WARM + turns):
+            text = f"{number}: {host.question().text}"
+            for one, spent in zip((ours, bare), times, strict=True):
+                told = one({"text": text, "before": got if one is bare else []})
+                got = told["got"]
+                if number >= WARM:
+                    spent.cpu.append(told["cpu"])
+                    spent.wall.append(told["wall"])
+    return times
+
+
+@contextmanager
+def _running(command: Sequence[str]) -> Iterator[Callable[[Any], Any]]:
+    """Run a process that answers each JSON object with one, while this is open."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  # our own module
+        asked, answers = cast("tuple[IO[str], IO[str]]", (process.stdin, process.stdout))
+
+        def ask(question: object) -> Any:  # noqa: ANN401  # what the process says
+            print(json.dumps(question), file=asked, flush=True)
+            return json.loads(next(line for line in answers if line.startswith("{")))
+
+        yield ask
+        asked.close()
 
 
 def _beside(ours: Agent, bare: Agent, turns: int, *, hands: bool = False) -> tuple[Times, Times]:
