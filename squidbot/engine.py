@@ -49,6 +49,7 @@ from squidbot.core.transcript.lineage import (
     parent_of,
     shown,
 )
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.pins import PIN, Pin
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, due_scope, transcript_id
@@ -710,7 +711,7 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
         raise NotFoundError(f"no session {source_id!a:.80}: nothing to continue")
     descent = Lineage(source_id, way, messages, at=time.time())
     if store.head(session_id) == (0, 0):
-        mark = [] if way == SUB_AGENT else [transition(store, source_id, messages)]
+        mark = [] if way == SUB_AGENT else [transition(LineStore(store, source_id))]
         lead, records = _inherited(made.wired, source_id, (*mark, *told))
         # What it takes over is its user's, before anything is said.
         records += [*due_scope(None, made.scope, 0), LINEAGE.record(0, descent)]
@@ -774,7 +775,8 @@ def newest_of(transcripts: TranscriptStore, session_id: str, most_messages: int)
         session_id = rotated[-1]
         seen.add(session_id)
     messages = transcripts.head(session_id)[0] if 1 <= len(session_id) <= MOST_ID_CHARS else 0
-    if not 0 < most_messages <= messages or not _is_over(transcripts.read(session_id, messages - 1, messages - 1)):
+    line = LineStore(transcripts, session_id)
+    if not 0 < most_messages <= messages or not _is_over(line.pick(session_id, line.newest_seqs(1))):
         return session_id, None
     return session_id, next(f"{first}~{number}" for number in count(len(seen) + 1))
 
@@ -827,8 +829,9 @@ def _inherited(wired: Wired, source_id: str, told: Sequence[Document]) -> tuple[
     Raises:
         StoreError: the store failed.
     """
-    store, pins = wired.store, PIN.state(wired.store, source_id)
-    lead, views = _viewed(wired, source_id, pins)
+    store = LineStore(wired.store, source_id)
+    pins = PIN.state(store, source_id)
+    lead, views = _viewed(wired, store, pins)
     kept = [one for one in DOCUMENT.state(store, source_id) if one.name not in {TRANSITION, WINDOW_DOCUMENT}]
     # Those that say where it is come first: they are left out last.
     documents = {view.name: DocumentChange(*view) for view in (*told, *kept, *views)}
@@ -837,23 +840,25 @@ def _inherited(wired: Wired, source_id: str, told: Sequence[Document]) -> tuple[
     return lead, [*PIN.records(texts), *GOAL.records(changes), *DOCUMENT.records(documents.values())]
 
 
-def transition(store: TranscriptStore, source_id: str, messages: int) -> Document:
+def transition(source: LineStore) -> Document:
     """Return the mark that says where what was said before is, and how it comes back."""
-    newest = store.read(source_id, messages - 1, messages - 1) if messages else []
+    source_id, last = source.session_id, source.last_seq
+    messages, newest = source.count_between(0, last), source.pick(source_id, [last])
     until = f", until {stamp(newest[0].time)}" if newest and newest[0].time is not None else ""
     name, said = shown(source_id), f"{messages:,} message{'s' * (messages != 1)}{until}"
     lines = [f"This conversation continues an earlier one, {name} ({said}). Its messages are stored, not shown."]
     if messages:
-        ids = f'recall with the id "{name}#m0-m{messages - 1}", search with the id "{name}"'
+        ids = f'recall with the id "{name}#m0-m{last}", search with the id "{name}"'
         lines.append(f"Get them with history: {ids}.")
     return Document(TRANSITION, "\n".join(lines))
 
 
-def _viewed(wired: Wired, source_id: str, pins: Pins) -> tuple[list[StoredMessage], list[Document]]:
+def _viewed(wired: Wired, source: LineStore, pins: Pins) -> tuple[list[StoredMessage], list[Document]]:
     """Return the system text in front, and as documents what else is system text or context, or is pinned."""
     lead: list[StoredMessage] = []
     views: list[Document] = []
-    for row in messages_of(wired.store, source_id):
+    source_id = source.session_id
+    for row in messages_of(source, source_id):
         if row.seq == len(lead) and row.category is Category.SYSTEM:
             lead.append(replace(row, notice=None))
         elif row.category in {Category.SYSTEM, Category.CONTEXT} or row.seq in pins.seqs:

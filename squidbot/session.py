@@ -438,9 +438,10 @@ class Session:
             StoreError: nothing was stored.
         """
         number = of_message("seq", seq)
-        messages = self.wired.store.head(self.session_id)[0]
-        if number >= messages:
-            there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+        line = self.core.line
+        line.head(self.session_id)
+        if not line.has(number):
+            there = f"there are m0 to m{line.last_seq}" if line.runs else "nothing is recorded yet"
             raise NotFoundError(f"m{number} is no message of {self.session_id!a:.80}: {there}; nothing was pinned")
         self.core.pin(number, on=on)
 
@@ -567,7 +568,7 @@ class Session:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
             StoreError: the store failed.
         """
-        system = self._prompting.system_of(self.wired.store, self.session_id, number, system)
+        system = self._prompting.system_of(self.core.line, self.session_id, number, system)
         return Assembly(self.core.request(number, Inputs(system=system)))
 
     def _spoken(self, said: Iterable[Said], role: str, sender: str) -> list[Message | StoredMessage]:

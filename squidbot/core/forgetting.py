@@ -21,6 +21,7 @@ from squidbot.core.plan import PlanRecord
 from squidbot.core.ports import SupportsGaps
 from squidbot.core.transcript.documents import DOCUMENT, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.markers import MARKED, MarkedMessage
 from squidbot.core.transcript.records import messages_of, retry
 from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION, InjectionRecord, Retraction
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage, Summary
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import Section
+    from squidbot.core.ports import TranscriptStore
     from squidbot.core.transcript.removals import ForgetRecord
     from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
@@ -309,7 +311,7 @@ def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction |
         StoreError: nothing was removed.
     """
 
-    def find() -> _Removal | None:
+    def find(context: SessionContext) -> _Removal | None:
         injections = INJECTION.all(context.transcripts, context.session_id)
         seqs = {seq for injection in injections for seq in injection.rows}
         tombstones, unnoticed = _rows_without(context, seqs, facts)
@@ -334,7 +336,7 @@ def remove_goals(context: SessionContext, names: Collection[str], reason: str = 
         StoreError: nothing was removed.
     """
 
-    def find() -> _Removal | None:
+    def find(context: SessionContext) -> _Removal | None:
         changes, marks = _changes_naming(context, names)
         records = (*marks, *changes, *_plans(context, partial(_cut_section, without)))
         return _Removal(len(changes), records=records, unnoticed=_cut_notices(context, without)) if changes else None
@@ -356,7 +358,7 @@ def remove_document(context: SessionContext, name: str, reason: str = "", now: f
     """
     texts: list[str] = []
 
-    def find() -> _Removal | None:
+    def find(context: SessionContext) -> _Removal | None:
         changes = enumerate(DOCUMENT.all(context.transcripts, context.session_id))
         own = {number: change.text for number, change in changes if change.name == name and change.text is not None}
         texts[:] = sorted(set(own.values()), key=len, reverse=True)
@@ -389,9 +391,27 @@ def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str,
 
 
 def _removed(
+    context: SessionContext, find: Callable[[SessionContext], _Removal | None], reason: str, now: float | None
+) -> tuple[int, Retraction | None]:
+    """Remove what `find` returns, on every line; return the most things that a line had, and a record of the removal.
+
+    (0, None) for nothing. Lines that came from others go first, and leave what they have from these to them: where this
+    is broken off, a second try finds the rest.
+    """
+    on = context.transcripts
+    if not isinstance(on, LineStore):
+        return _removed_here(context, partial(find, context), reason, now)
+    done: list[tuple[int, Retraction | None]] = []
+    for line in on.all():
+        here = context if line is on else context._replace(transcripts=line)
+        done.append(_removed_here(here, partial(find, here), reason, now))
+    return max(number for number, _ in done), next((told for _, told in done if told is not None), None)
+
+
+def _removed_here(
     context: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
 ) -> tuple[int, Retraction | None]:
-    """Remove what `find` returns; return how many things, and the record of the removal; (0, None) for nothing."""
+    """Remove what `find` returns, as far as the line itself has it; record all that its requests had."""
     store, session_id = context.transcripts, context.session_id
 
     def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
@@ -409,11 +429,25 @@ def _removed(
             at=now,
         )
         appended = (RETRACTION.behind(last, retraction),)
-        rows, records = tuple(removal.tombstones), tuple(removal.records)
-        store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(removal.unnoticed)))
+        rows, records, unnoticed = _owned(store, removal)
+        store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=unnoticed))
         return removal.number, retraction
 
     return retry(store, session_id, act, "nothing was removed", wait=context.wait)
+
+
+def _owned(
+    store: TranscriptStore, removal: _Removal
+) -> tuple[tuple[StoredMessage, ...], tuple[Record, ...], tuple[StoredMessage, ...]]:
+    """Return what a removal replaces of the line itself: rows, records, and rows that lose a notice only."""
+    if not isinstance(store, LineStore) or not store.lines.made:
+        return tuple(removal.tombstones), tuple(removal.records), tuple(removal.unnoticed)
+    first = store.behind
+    return (
+        tuple(row for row in removal.tombstones if row.seq >= first),
+        tuple(record for record in removal.records if record.number >= store.inherited(record.kind)),
+        tuple(row for row in removal.unnoticed if row.seq >= first),
+    )
 
 
 def _rows_without(

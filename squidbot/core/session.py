@@ -345,11 +345,16 @@ class CoreSession:
         switch(self._lined(), line, wait=self._state.context.wait)
         self._state.current()
 
-    def _lined(self) -> LineStore:
-        """Return the store as the session's line shows it now."""
-        self._state.current()
+    @property
+    def line(self) -> LineStore:
+        """The store as the line shows it that the session is on; it follows when the session is used next."""
         store = self._state.context.transcripts
         return store if isinstance(store, LineStore) else LineStore(store, self.session_id)
+
+    def _lined(self) -> LineStore:
+        """Return the store as the line shows it that is talked on now."""
+        self._state.current()
+        return self.line
 
     def room(self) -> Room:
         """Return how much room the next request has, after what is stored and what came with the newest one."""

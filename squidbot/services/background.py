@@ -27,6 +27,7 @@ from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, plac
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
+from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.wiring.journal import journal_of
@@ -552,7 +553,8 @@ class JournalWork:
             total_tokens=tokens_used(store.records(session_id, REQUEST)),
         )
         before = _forgotten(one)
-        rows = store.read(session_id, max(progress.until_seq, stored - MOST_READ), stored - 1)
+        line = LineStore(store, session_id)
+        rows = line.read(session_id, max(progress.until_seq, stored - MOST_READ), stored - 1)
         for place, (scope, theirs) in _by_place(one, rows).items():
             # One writer for each scope's journal, across processes.
             with claimed(store, f"journal {place}"[-1_000:], self.claim, seconds=ENTRY_CLAIM_SECONDS) as claim:
@@ -612,7 +614,7 @@ class JournalWork:
             hold(self._beats, one.session_id, stored)
         since = f"entry {progress.entries}" if progress.entries else "the beginning"
         first = max(progress.until_seq, stored - MOST_READ)
-        by_place = _by_place(one, one.wired.store.read(one.session_id, first, stored - 1))
+        by_place = _by_place(one, LineStore(one.wired.store, one.session_id).read(one.session_id, first, stored - 1))
         for scope, rows in by_place.values():
             number = len(rows) if by_place.keys() - {one.wired.journals.place(scope)} else stored - progress.until_seq
             cause = f"{number:,} messages since {since}"
@@ -649,7 +651,7 @@ def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None
     `place` is the journal that holds it (`Journals.place`).
     """
     first, behind = stretch_of(wired, entry)
-    store, scopes = wired.store, SCOPE.state(wired.store, entry.source_session)
+    store, scopes = LineStore(wired.store, entry.source_session), SCOPE.state(wired.store, entry.source_session)
     stored = store.read(entry.source_session, first, behind - 1) if first < behind else []
     owners = ((row, scope_at(scopes, row.seq)) for row in stored)
     rows = [row for row, scope in owners if scope is not None and wired.journals.place(scope) == place]
@@ -696,8 +698,7 @@ def _by_place(one: SessionHandle, rows: Sequence[StoredMessage]) -> dict[str, tu
 
 def _forgotten(one: SessionHandle) -> int:
     """Return how often messages of a session were forgotten."""
-    last = one.wired.store.last_record(one.session_id, FORGOTTEN.name)
-    return last.number + 1 if last else 0
+    return len([*on_all_lines(one.wired.store, one.session_id, FORGOTTEN)])
 
 
 # The index of files and journals: each scope of a session has its own.

@@ -26,6 +26,7 @@ from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, NOBODY, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsDrop
+from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -292,7 +293,7 @@ def core_of(wired: Wired, session_id: str) -> CoreSession:
 def _forgotten_by(wired: Wired, task: _PendingForget) -> frozenset[int]:
     """Return the messages of a task that are already forgotten, with their copies."""
     found: set[int] = set()
-    for one in FORGOTTEN.all(wired.store, task.session_id):
+    for one in on_all_lines(wired.store, task.session_id, FORGOTTEN):
         if set(task.seqs).intersection(one.asked):
             found.update((*one.asked, *one.copies))
     return frozenset(found) if found.issuperset(task.seqs) else frozenset()
@@ -628,4 +629,6 @@ def _shelf(wired: Wired, session_id: str) -> SessionContext:
     """Return a session's data, counted as in its newest window."""
     window = WINDOW.newest(wired.store, session_id)
     meter = wired.meter(window.model if window else "")
-    return SessionContext(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)
+    return SessionContext(
+        session_id, LineStore(wired.store, session_id), wired.store, Renderer(meter, wired.codecs), wait=wait
+    )

@@ -13,6 +13,7 @@ from squidbot.core.memory.injection import InjectionLimits, cold_start, memories
 from squidbot.core.memory.text import safe
 from squidbot.core.plan import JOURNAL_SECTION, Section
 from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import JOURNAL as NOTED
 from squidbot.core.view.marks import fence, holds, tool_names
@@ -175,7 +176,7 @@ def _goals(wired: Wired, scope: Scope, entry: JournalEntry) -> list[str]:
     store, journals = wired.store, wired.journals
     if any(journals.place(one.scope) != journals.place(scope) for one in SCOPE.state(store, entry.source_session)):
         return []
-    goals = stored_goals(store, entry.source_session)
+    goals = stored_goals(LineStore(store, entry.source_session), entry.source_session)
     if goals.active is None:
         return []
     open_ones = [f"milestone: {milestone.text}" for milestone in goals.milestones if not milestone.done]

@@ -11,6 +11,7 @@ from squidbot.core.errors import ConfigError, RecallError
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hit_page, hits_of, resolve, run_id, within
 from squidbot.core.transcript.lineage import ancestors, shown
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 from squidbot.tools.tool import Tool
@@ -57,9 +58,9 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
         RecallError: nothing is stored under the id, or there is no room.
         StoreError: the store failed.
     """
-    store = context.wired.store
-    run = resolve(handle, store.head(session_id)[0], store, session_id)
-    session = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
+    store = LineStore(context.wired.store, session_id)
+    run = resolve(handle, store.head(session_id)[0], context.wired.store, session_id)
+    session = SessionContext(session_id, store, context.wired.store, Renderer(context.meter, context.wired.codecs))
     page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
         raise RecallError(f"{run_id(*run[:2])} is too long for one answer; ask for a single message")
@@ -84,7 +85,12 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
 def hits_in(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> Iterator[HistoryHit]:
     """Yield the messages that match a query in a session that is not open, best first."""
     codec = partial(codec_of, context.wired)
-    return hits_of(MessageSearch(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
+    return hits_of(
+        MessageSearch(LineStore(context.wired.store, session_id), session_id, codec).found(query, context.now),
+        words,
+        codec,
+        {},
+    )
 
 
 def codec_of(wired: Wired, tag: str) -> Codec:

@@ -117,10 +117,9 @@ class SessionTools:
 
     def spoken(self) -> Iterator[Utterance]:
         """Yield the newest messages of the session's user."""
-        store = self.wired.store
-        last_seq = store.head(self.session_id)[0] - 1
-        scopes = SCOPE.state(store, self.session_id)
-        rows = store.read(self.session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
+        line = self._core.line
+        scopes = SCOPE.state(line, self.session_id)
+        rows = line.pick(self.session_id, line.newest_seqs(_SPOKEN))
         mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
         yield from utterances(mine, self.wired.codecs)
 
@@ -134,12 +133,13 @@ class SessionTools:
     def goals(self) -> GoalBook:
         """The goals of the session, in its window."""
         window_tokens = self._core.window.window_tokens
-        return GoalBook(self.wired.store, self.session_id, window_tokens, self._count, wait, self._says)
+        return GoalBook(self._core.line, self.session_id, window_tokens, self._count, wait, self._says)
 
     @property
     def documents(self) -> SessionDocuments:
         """The documents in the head of the session's requests, in its window."""
-        return SessionDocuments(self.wired.store, self.session_id, self._core.window.window_tokens, self._count, wait)
+        window_tokens = self._core.window.window_tokens
+        return SessionDocuments(self._core.line, self.session_id, window_tokens, self._count, wait)
 
     def _count(self, text: str) -> int:
         return self._meter.text(text).bound

@@ -18,6 +18,7 @@ from squidbot.core.messages import Category, Erasure, Record
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.transcript.documents import Document, SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
+from squidbot.core.transcript.lines import LINE, LineStore
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.removals import RETRACTION
 from squidbot.core.view.current import SessionContext
@@ -188,7 +189,7 @@ def book(store: InMemoryStore) -> GoalBook:
 
 def shelf(store: InMemoryStore) -> SessionContext:
     """Return where the session's data stand."""
-    return SessionContext("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
+    return SessionContext("s", LineStore(store, "s"), store, Renderer(CLASSES, {CODEC.tag: CODEC}))
 
 
 def talked_of_goals(store: InMemoryStore) -> CoreSession:
@@ -212,13 +213,57 @@ def talked_of_goals(store: InMemoryStore) -> CoreSession:
 def everything(store: InMemoryStore) -> str:
     """Return all that is stored beside what was said."""
     kinds = ("goal", "document", MARKED.name, "plan", "withdrawn")
-    told = [record.body for kind in kinds for record in store.records("s", kind)]
+    lines = ("", *(f"@{line + 1}" for line in range(len(LINE.all(store, "s")))))
+    told = [record.body for kind in kinds for line in lines for record in store.records("s", f"{kind}{line}")]
     return "".join([*told, *(row.notice or "" for row in store.read("s", 0, store.head("s")[0] - 1))])
 
 
 def sent(session: CoreSession) -> str:
     """Return the text of the next request."""
     return "\n".join(f"{part.text or ''}\n{part.notice or ''}" for part in session.preview().parts)
+
+
+def told_on(session: CoreSession, number: int) -> None:
+    """Set goals and keep a document on the session's line, talk of it, and compact."""
+    line = session.line
+    GoalBook(line, "s", 4096, len).change("lock", "Mind the walrus")
+    GoalBook(line, "s", 4096, len).change("lock", f"Stay on line {number}")
+    document = Document("a.md", f"The walrus of line {number} is called Ann.")
+    SessionDocuments(line, "s", 4096, lambda text: len(text.split())).keep(document)
+    for turn in range(6):
+        made = session.assemble([user(f"What of {turn}? " + "And why, please? " * 20)], Inputs(unprompted=Tells()))
+        session.record(*made.incoming, assistant(f"So it is with {turn}. " * 30))
+    session.compact()
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_what_is_taken_out_is_on_no_line(head: int) -> None:
+    """Goals, documents and facts: those from before the lines parted, and those that a line has itself."""
+    store = InMemoryStore()
+    talked(store, Tells())
+    session = opened(store, SMALL)
+    told_on(session, 0)
+    line = session.branch(store.head("s")[0] - 1)
+    told_on(session, 1)
+    session.switch(head)
+    assert "walrus" in sent(session)
+    assert remove_goals(shelf(store), ["Mind the walrus"]) > 0
+    assert remove_document(shelf(store), "a.md") > 0
+    assert engine_over(store).remove_facts("s", CLASSES, BOAT) is not None
+    assert "walrus" not in everything(store)
+    assert "about boat" not in everything(store)
+    for number in (head, line - head):
+        session.switch(number)
+        made = session.assemble([user("And now?")])
+        told = "".join(f"{part.text or ''}{part.notice or ''}" for part in made.parts)
+        assert "walrus" not in told
+        assert "about boat" not in told
+        assert f"Stay on line {number}" in told
+        assert made.event is not None
+        assert made.event.cause == "forget"
+    assert remove_goals(shelf(store), ["Mind the walrus"]) == 0
+    assert remove_document(shelf(store), "a.md") == 0
+    assert engine_over(store).remove_facts("s", CLASSES, BOAT) is None
 
 
 def test_goal_goes_with_the_message_that_set_it(store: InMemoryStore) -> None:

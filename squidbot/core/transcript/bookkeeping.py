@@ -140,9 +140,7 @@ def _with_pieces(batch: ImportBatch) -> ImportBatch:
     return batch._replace(pieces=tuple(ImportedPiece(*piece) for piece in batch.pieces), head=head)
 
 
-BROUGHT = RecordKind(
-    "brought", fields(ImportBatch, _with_pieces), _not_undone, until=lambda batch: batch.first_seq + batch.messages
-)
+BROUGHT = RecordKind("brought", fields(ImportBatch, _with_pieces), _not_undone)
 
 
 def pieces_of(batches: Sequence[ImportBatch]) -> dict[int, ImportedPiece]:
@@ -188,7 +186,7 @@ def _progress(marks: Sequence[JournalMark]) -> JournalProgress:
     return JournalProgress(*marks[-1], len(marks)) if marks else JournalProgress()
 
 
-JOURNALED = RecordKind("journaled", fields(JournalMark), _progress, until=lambda mark: mark.until_seq)
+JOURNALED = RecordKind("journaled", fields(JournalMark), _progress)
 
 
 def note_journaled(
@@ -218,4 +216,4 @@ class BrokenAnswer(NamedTuple):
         return f"[the answer above broke off: {self.why}]"
 
 
-CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer", until=lambda answer: answer.seq + 1)
+CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer")

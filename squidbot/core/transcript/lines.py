@@ -10,12 +10,14 @@ import itertools
 import json
 from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Opening, Record
+from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED
 from squidbot.core.transcript.lineage import CALLER, LINEAGE
 from squidbot.core.transcript.records import RecordKind, fields
+from squidbot.core.transcript.removals import INJECTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.core.transcript.windows import LEARNED, WINDOW
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 FIRST: Final = 0
 # How many messages are read at once where some of them are on other lines.
 PAGE_MESSAGES: Final = 64
+Value = TypeVar("Value")
+State = TypeVar("State")
 # The first and the last message of a run, both included.
 Run: TypeAlias = "tuple[int, int]"
 
@@ -76,7 +80,13 @@ LINE = RecordKind("line", _line, tuple)
 COURSE = RecordKind("course", fields(Course), tuple)
 HEAD = RecordKind("head", fields(Head), tuple)
 # Of the session and not of one of its lines.
-OF_ALL: Final = frozenset(kind.name for kind in (LINE, COURSE, HEAD, LINEAGE, CALLER, SCOPE, MODEL, WINDOW, LEARNED))
+OF_ALL: Final = frozenset(
+    kind.name
+    for kind in (
+        *(LINE, COURSE, HEAD, LINEAGE, CALLER, SCOPE, MODEL, WINDOW, LEARNED),
+        *(BROUGHT, CUT, JOURNALED, INJECTION),
+    )
+)
 
 
 class Lines(NamedTuple):
@@ -164,6 +174,18 @@ class Lines(NamedTuple):
         return places[::-1]
 
 
+def on_all_lines(store: TranscriptStore, session_id: str, kind: RecordKind[Value, State]) -> Iterator[Value]:
+    """Yield the records of a kind that a session has on any line, each once.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+        StoreError: the store failed.
+    """
+    lines = Lines.read(store, session_id)
+    for line in range(len(lines.made) + 1 if kind.name not in OF_ALL else 1):
+        yield from map(kind.read, store.records(session_id, _own_name(kind.name, line)))
+
+
 def _own_name(kind: str, line: int) -> str:
     """Return what the store calls the records that a line has of a kind itself."""
     return kind if line == FIRST else f"{kind}@{line}"
@@ -244,6 +266,31 @@ class LineStore:
         runs = self.runs
         place = bisect_right(runs, seq, key=lambda run: run[0])
         return place > 0 and seq <= runs[place - 1][1]
+
+    def all(self) -> Iterator[LineStore]:
+        """Yield each line of the session, the newest first; the own one is this object."""
+        self.head(self.session_id)
+        for number in range(len(self.lines.made), -1, -1):
+            yield self if number == self.line else LineStore(self.store, self.session_id, number)
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the line's newest message; -1 without one."""
+        return self.runs[-1][1] if self.runs else -1
+
+    @property
+    def behind(self) -> int:
+        """The number that every message recorded on the line itself has, or a higher one."""
+        return self.lines.made[self.line - 1].behind if self.line != FIRST else 0
+
+    def inherited(self, kind: str) -> int:
+        """Return how many records of a kind the line has from those that it came from: its own follow them."""
+        return sum(most or 0 for _, most in self._places(kind)[:-1])
+
+    def newest_seqs(self, count: int) -> list[int]:
+        """Return the numbers of so many of the line's newest messages, in order; fewer if it has fewer."""
+        backwards = (seq for first, last in reversed(self.runs) for seq in range(last, first - 1, -1))
+        return [*itertools.islice(backwards, count)][::-1]
 
     def count_between(self, first_seq: int, last_seq: int) -> int:
         """Return how many messages the line has from the first to the last number, both included."""
