@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.history import HitPage, Page
     from squidbot.core.transcript.documents import Document
     from squidbot.core.transcript.goals import GoalBook
+    from squidbot.core.transcript.lines import LineState
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import CoreAssembly, Report
     from squidbot.services.documents import DocumentSources
@@ -454,6 +455,45 @@ class Session:
             StoreError: nothing was stored.
         """
         self.core.pin_text(name, text)
+
+    @_alone
+    def lines(self) -> tuple[LineState, ...]:
+        """Return the lines of the conversation, in the order in which they were begun.
+
+        A conversation has one, until somebody goes back in it: see `branch`.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self.core.current_line().states()
+
+    @_alone
+    def branch(self, at: int | str) -> int:
+        """Leave the conversation in front of a message, and return the number of the new line; durable.
+
+        What is recorded from now on follows the messages before `at`, which is a number or an id as it is shown, "m3".
+        The model sees this line only, and the messages behind stay stored on the line that was left: `switch` goes back
+        to it.
+
+        Raises:
+            ArgumentError: that is no id.
+            NotFoundError: the line has no such message; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        return self.core.branch(of_message("at", at), now=time.time())
+
+    @_alone
+    @takes(line=whole(0))
+    def switch(self, line: int) -> None:
+        """Go on along a line, by its number in `lines`; durable.
+
+        Its next request extends the last one that it had, unless what is always sent has changed since.
+
+        Raises:
+            NotFoundError: there is no such line; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        self.core.switch(line)
 
     @_alone
     def compact(self) -> PlanRecord | None:

@@ -284,7 +284,7 @@ class CoreSession:
             BudgetError: what must always be sent does not fit; nothing was forgotten.
             StoreError: no message was forgotten.
         """
-        on = self._lined()
+        on = self.current_line()
         if not on.lines.made:
             return self._forget(seqs, reason, inputs, now)
         # Each line has notes and plans of its own. What is on no line is refused by this one.
@@ -312,7 +312,7 @@ class CoreSession:
     @property
     def lines(self) -> Lines:
         """The lines of the conversation, and which of them is talked on."""
-        return self._lined().lines
+        return self.current_line().lines
 
     def branch(self, seq: int, *, now: float | None = None) -> int:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
@@ -326,7 +326,7 @@ class CoreSession:
         """
         from squidbot.core.kinds import branch  # noqa: PLC0415  # no turn needs every kind of record
 
-        on = self._lined()
+        on = self.current_line()
         if not on.has(seq) and seq != on.head(self.session_id)[0]:
             raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
         number = branch(on, seq, at=now, wait=self._state.context.wait)
@@ -342,7 +342,7 @@ class CoreSession:
         """
         from squidbot.core.kinds import switch  # noqa: PLC0415  # as above
 
-        switch(self._lined(), line, wait=self._state.context.wait)
+        switch(self.current_line(), line, wait=self._state.context.wait)
         self._state.current()
 
     @property
@@ -351,8 +351,12 @@ class CoreSession:
         store = self._state.context.transcripts
         return store if isinstance(store, LineStore) else LineStore(store, self.session_id)
 
-    def _lined(self) -> LineStore:
-        """Return the store as the line shows it that is talked on now."""
+    def current_line(self) -> LineStore:
+        """Return the store as the line shows it that is talked on now: the session goes there.
+
+        Raises:
+            StoreError: the store failed.
+        """
         self._state.current()
         return self.line
 

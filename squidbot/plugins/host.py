@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -10,15 +9,12 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import groupby, takewhile
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
-from squidbot.codecs import jsontext
-from squidbot.codecs.fields import as_object, results
+from squidbot.codecs.fields import results
 from squidbot.core import events
 from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget import read_budget
@@ -32,16 +28,31 @@ from squidbot.core.transcript.records import append
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
+from squidbot.plugins.lists import (
+    MOST_LINES,
+    READ_MESSAGES,
+    HostForm,
+    Listed,
+    Match,
+    Recorded,
+    continues,
+    edited,
+    first_new,
+    first_unknown,
+    leaves,
+    matched,
+    no_id,
+)
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Message, Part, Role, StoredMessage, Usage
-    from squidbot.core.ports import Codec, TranscriptStore
+    from squidbot.core.ports import TranscriptStore
     from squidbot.core.view.current import SessionContext
     from squidbot.engine import Engine
     from squidbot.plugins.scopes import GivenScope
@@ -53,139 +64,12 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 Key = TypeVar("Key")
 
-# Find the new messages in a host's list. Hosts list a whole conversation, its end, or the last turn, and rarely say
-# which.
-
-# No conversation repeats this many messages in a row, answers included.
-ENOUGH: Final = 24
-
-
-def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
-    """Return the index of the first new message in a host's list, by message identities; its length if none is new.
-
-    The recorded messages may end anywhere in the list, or not be in it. The index after the longest match wins; of
-    equal matches, the first: recording a repeated message twice is better than losing it. A match of `ENOUGH`
-    messages ends the search.
-    """
-    whole = len(recorded)
-    if 0 < whole <= len(listed) and _matching(listed, whole, recorded) == min(whole, ENOUGH):
-        return whole  # the host lists everything, and nothing else
-    best, longest = 0, 1
-    for end in range(len(listed), 0, -1) if recorded else ():
-        if listed[end - 1] == recorded[-1] and (length := _matching(listed, end, recorded)) >= longest:
-            best, longest = end, length
-            if length == ENOUGH:
-                break
-    return best
-
-
-def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
-    """Return the index of the first new message of a host that lists everything but the turns that failed.
-
-    The known messages are the longest beginning of the list that occurs in the same order among the recorded ones.
-    """
-    place = first_new(listed, recorded)
-    if place and _matching(listed, place, recorded) == ENOUGH:
-        return place
-    known = 0
-    # A host that lists less than half of what is recorded has begun anew.
-    for name in recorded[-2 * len(listed) - ENOUGH :]:
-        if known < len(listed) and listed[known] == name:
-            known += 1
-    return max(known, place)
-
-
-def _matching(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:
-    """Return how many messages before `end` are the last recorded ones, up to `ENOUGH`."""
-    count, longest = 0, min(end, len(recorded), ENOUGH)
-    while count < longest and listed[end - 1 - count] == recorded[-1 - count]:
-        count += 1
-    return count
-
-
-class LazyList(Sequence[Value]):
-    """A list that loads each member on first use.
-
-    `load` takes an index, from 0, and returns that member by its index, perhaps with its neighbours.
-    """
-
-    def __init__(self, length: int, load: Callable[[int], Mapping[int, Value]]) -> None:
-        self.length, self._load = length, load
-        self._members: dict[int, Value] = {}
-
-    def __len__(self) -> int:
-        return self.length
-
-    @overload
-    def __getitem__(self, place: int) -> Value: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Value]: ...
-    def __getitem__(self, place: int | slice) -> Value | list[Value]:
-        if isinstance(place, slice):
-            places = range(*place.indices(self.length))
-            try:
-                return [self._members[at] for at in places]
-            except KeyError:
-                # From the end: `load` gives the members before, too.
-                return [self[at] for at in reversed(places)][::-1]
-        at = place + self.length if place < 0 else place
-        if at not in self._members:
-            if not 0 <= at < self.length:
-                raise IndexError(place)
-            self._members.update(self._load(at))
-            if at not in self._members:  # another process has removed it
-                raise IndexError(place)
-        return self._members[at]
-
-    def extend(self, members: Iterable[Value]) -> None:
-        """Add members at the end."""
-        for member in members:
-            self._members[self.length] = member
-            self.length += 1
-
-
 # A host's conversation: records new messages, and sends the model what fits.
 
 # The result of a call whose run was interrupted.
 CANCELLED: Final = "cancelled before it finished"
 # How often the window is cut to shorten a request: one cut may not reach a request far below the window.
 MOST_CUTS: Final = 3
-# How many recorded messages are read at once.
-READ_MESSAGES: Final = 256
-# The order of keys does not change the identity. Recording refuses values that JSON cannot hold.
-_IDENTITY: Final = json.JSONEncoder(sort_keys=True, default=jsontext.dumped)
-
-
-def _no_id(_: object) -> str:
-    return ""
-
-
-class HostForm(NamedTuple):
-    """How a host writes its messages.
-
-    Attributes:
-        codec: the codec of their payloads.
-        key: returns the part of a payload that identifies it: without times and ids that the host makes up.
-        id_of: returns the id by which the host knows a message, from the message or its payload; "" without one.
-        is_whole: the host always lists the whole conversation.
-        dump: returns the payload of one of the host's messages.
-        load: returns the host's message for the JSON text of a payload, or a list of messages.
-    """
-
-    codec: Codec
-    key: Callable[[Payload], object] = dict
-    id_of: Callable[[Any], str] = _no_id
-    is_whole: bool = False
-    dump: Callable[[Any], Payload] = dict
-    load: Callable[[str], Any] = json.loads
-
-    def identity(self, payload: Payload) -> str:
-        """Return a digest that is the same for the same words."""
-        return hashlib.sha256(_IDENTITY.encode(self.key(payload)).encode()).hexdigest()
-
-    def name(self, payload: Payload) -> tuple[str, str]:
-        """Return the identity of a payload by its words, and the host's id."""
-        return self.identity(payload), self.id_of(payload)
 
 
 class HostConversation:
@@ -197,9 +81,8 @@ class HostConversation:
         self._form = form
         # Tools use the session, too: their calls must not interrupt a turn.
         self._lock = session.lock
-        # The identities of the recorded messages, and the ids that the host gave them.
-        self._known = LazyList(0, partial(self._load_rows, form.identity))
-        self._ids = LazyList(0, partial(self._load_rows, form.id_of))
+        # The messages of the line that is talked on.
+        self._known = Recorded(session.core.line, form)
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
         self._newest: Assembly | None = None
@@ -275,7 +158,7 @@ class HostConversation:
             messages = [self._form.codec.to_message(payload) for payload in payloads]
             self.session.record(*messages, usage=usage)
             self._is_settled = not any(message.calls for message in messages)
-            self._extend([*map(self._form.name, payloads)])
+            self._known.extend(map(self._form.name, payloads))
 
     def works_for(self, call_id: str) -> None:
         """Record, durably, that the session works for a tool call of the session above it; once for each call.
@@ -312,69 +195,111 @@ class HostConversation:
             return None
 
     def _new(self, listed: Sequence[Any]) -> tuple[list[Message], list[tuple[str, str]]]:
-        """Return the messages of a list that are not recorded yet, and their names."""
-        recorded = self.session.wired.store.head(self.session.session_id)[0]
-        self._is_settled = self._is_settled and recorded == len(self._known)
-        self._known.length = self._ids.length = recorded
-        form = self._form
-        identities = LazyList(len(listed), lambda at: {at: form.identity(form.dump(listed[at]))})
-        ids = [form.id_of(message) for message in listed]
-        places = self._unknown(listed, identities, ids)
-        return (
-            [form.codec.to_message(form.dump(listed[at])) for at in places],
-            [(identities[at], ids[at]) for at in places],
-        )
+        """Return the messages of a list that are not recorded yet, and their names.
 
-    def _unknown(self, listed: Sequence[Any], identities: Sequence[str], ids: Sequence[str]) -> Sequence[int]:
+        If the list leaves the line, the conversation goes on along another one from here.
+        """
+        known = self._known
+        was = known.number, len(known)
+        known.take(self.session.core.current_line())
+        looked = was[1] if was[0] == known.number else None
+        self._is_settled = self._is_settled and looked == len(known)
+        given = Listed(listed, self._form)
+        places = self._behind(given, looked)
+        return [given.message(at) for at in places], [given.name(at) for at in places]
+
+    def _behind(self, given: Listed, looked: int | None) -> Sequence[int]:
+        """Return the indexes of the new messages of a list, and go to the line that it is on.
+
+        `looked`: how many messages the line had at the last call; None if it is another line or the first call.
+        """
+        known = self._known
+        place = continues(given, known)
+        if place is not None:
+            return range(place, len(given))
+        match = matched(given, known)
+        back = edited(given, known, match) if match else 0
+        if (match and (back or leaves(given, known, match, looked))) or (not match and known.line.lines.made):
+            gone = match and match.before(back)
+            found = self._along(given, gone)
+            if found is not None:
+                return range(found, len(given))
+        return self._unknown(given)
+
+    def _along(self, given: Listed, gone: Match | None) -> int | None:
+        """Go to the line that a list is on, or begin one where it leaves the line that it goes along furthest.
+
+        `gone`: how far it goes along the line that is talked on. Return how many messages of the list are recorded
+        there; None if no line has any of them.
+        """
+        known, best = self._known, gone
+        if gone is None and len(given) < 2:  # a turn alone is new, whatever is recorded
+            return None
+        start = known.line
+        for line in islice(start.all(), MOST_LINES):
+            other = Recorded(line, self._form)
+            other.take(line)
+            match = matched(given, other) if line is not start else None
+            if match is None or edited(given, other, match):
+                continue
+            if match.recorded == len(other) and (best is None or match.listed > best.listed):
+                self.session.switch(line.line)
+                known.take(self.session.core.current_line())
+                return match.listed
+        if gone is None:
+            return None
+        seqs = known.line.seqs(gone.recorded, gone.recorded)
+        self.session.branch(seqs[0])
+        known.take(self.session.core.current_line(), keeps=gone.recorded)
+        self._is_settled = False
+        return gone.listed
+
+    def _unknown(self, given: Listed) -> Sequence[int]:
         """Return the indexes of the new messages of a list: by the host's ids if it keeps them, else by their words.
 
         If the newest recorded messages are in the list, the new ones are behind them. Otherwise each is looked up: the
         list may lack some of what is recorded, and have others between.
         """
-        place = 0
-        if any(ids) and len(self._ids):
-            newest = self._ids[-1]
+        ids, known = given.ids, self._known
+        if any(ids) and len(known):
+            newest = known.ids[-1]
             place = len(ids) - ids[::-1].index(newest) if newest and newest in ids else 0
-            if place and _matching(identities, place, self._known) == min(place, ENOUGH):
-                return range(place, len(ids))
             # A host that makes up new ids for each request is found out by the newest: the others are not read.
             few = max(READ_MESSAGES, 2 * len(ids))
-            if not {*self._ids[-few:]}.isdisjoint({*ids} - {""}):
-                return self._by_ids(listed, identities, ids, place)
-        return range(self._first_new(listed, identities), len(ids))
+            if not {*known.ids[-few:]}.isdisjoint({*ids} - {""}):
+                return self._by_ids(given, place)
+        return range(self._first_new(given), len(ids))
 
-    def _by_ids(
-        self, listed: Sequence[Any], identities: Sequence[str], ids: Sequence[str], place: int
-    ) -> Sequence[int]:
+    def _by_ids(self, given: Listed, place: int) -> Sequence[int]:
         """Return the indexes of the new messages of a list by the host's ids; `place` is behind the newest, 0: unknown.
 
         Unknown messages in front of all known ones stand for older ones, as another middleware's summary does.
         """
-        recorded, own = self._ids[:], {*ids}
+        ids, recorded, own = given.ids, self._known.ids[:], {*given.ids}
         known = {*recorded} - {""}
         places = [at for at, each in enumerate(ids) if each in known]
         place = place or places[-1] + 1
         new = [at for at in range(places[0], len(ids)) if ids[at] not in known]
         if new and new[0] < place:
             # The host may list a message under another id than before.
-            words = {self._known[at] for at in reversed(range(len(recorded))) if recorded[at] not in own}
-            new = [at for at in new if at >= place or identities[at] not in words]
-        if new and new[-1] < len(ids) - 1 and self._role(listed[-1]) == "user":
+            words = {self._known.words[at] for at in reversed(range(len(recorded))) if recorded[at] not in own}
+            new = [at for at in new if at >= place or given.words[at] not in words]
+        if new and new[-1] < len(ids) - 1 and given.message(-1).role == "user":
             new.append(len(ids) - 1)  # the host puts the same message last again
         return new
 
     def _role(self, message: Any) -> Role:  # noqa: ANN401  # the host's
         return self._form.codec.to_message(self._form.dump(message)).role
 
-    def _first_new(self, listed: Sequence[Any], identities: Sequence[str]) -> int:
+    def _first_new(self, given: Listed) -> int:
+        listed, known = given.words, self._known.words
         if not self._form.is_whole:
-            return first_new(identities, self._known)
-        place = first_unknown(identities, self._known)
-        if place < len(identities) or not identities or identities[-1] == self._known[-1]:
+            return first_new(listed, known)
+        place = first_unknown(listed, known)
+        if place < len(listed) or not listed or listed[-1] == known[-1]:
             return place
         # The host asks again after an interrupted answer: the user's last message must come last.
-        form, backwards = self._form, range(len(listed) - 1, -1, -1)
-        return next((at for at in backwards if form.codec.to_message(form.dump(listed[at])).role == "user"), place)
+        return next((at for at in range(len(listed) - 1, -1, -1) if given.message(at).role == "user"), place)
 
     def _assemble(self, messages: Sequence[Message]) -> Assembly:
         system, tools = self._beside
@@ -399,11 +324,7 @@ class HostConversation:
     def _record(self, messages: Sequence[object], names: Sequence[tuple[str, str]]) -> None:
         if messages:
             self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
-            self._extend(names)
-
-    def _extend(self, names: Sequence[tuple[str, str]]) -> None:
-        self._known.extend(identity for identity, _ in names)
-        self._ids.extend(own_id for _, own_id in names)
+            self._known.extend(names)
 
     def _settle(self, messages: Sequence[Message]) -> None:
         """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""
@@ -417,12 +338,6 @@ class HostConversation:
             # They are recorded now, even if their form requires another time in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]
             self._record(answers, [("", "")] * len(answers))
-
-    def _load_rows(self, of: Callable[[Payload], str], last: int) -> dict[int, str]:
-        """Return what `of` says of recorded messages, by index; "" for other hosts' messages: this one lists none."""
-        first, own = max(0, last + 1 - READ_MESSAGES), self._form.codec.tag
-        rows = self.session.wired.store.read(self.session.session_id, first, last)
-        return {at: of(as_object(row.payload)) if row.codec == own else "" for at, row in enumerate(rows, first)}
 
 
 def _removable(parts: Sequence[Part]) -> set[int]:
@@ -492,7 +407,7 @@ class HostRuntime:
         host: str,
         form: str,
         key: Callable[[Payload], object] = dict,
-        id_of: Callable[[Any], str] = _no_id,
+        id_of: Callable[[Any], str] = no_id,
         is_whole: bool = False,
         dump: Callable[[Any], Payload] = dict,
         load: Callable[[str], Any] = json.loads,

@@ -9,6 +9,7 @@ The agent's own state stays as it is. squidbot decides before each call what the
 from __future__ import annotations
 
 import json
+import operator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -226,7 +227,9 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             self._schemas = request.response_format, _schemas(request.response_format)
         conversation = self._conversation(thread, request)
         messages = conversation.before(
-            request.messages, system=request.system_prompt or "", tools=[*tools, *self._schemas[1]]
+            _as_kept(request.messages, request.state.get("messages") or ()),
+            system=request.system_prompt or "",
+            tools=[*tools, *self._schemas[1]],
         )
         # It reads what LangGraph keeps to itself, as `_thread` does.
         self.hosted.safely("record an agent's call", thread, lambda: _record_caller(conversation), None, passes=True)
@@ -487,6 +490,14 @@ def _schemas(form: object) -> list[dict[str, object]]:
         for spec in specs
         if spec is not None
     ]
+
+
+def _as_kept(listed: Sequence[BaseMessage], kept: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return the messages of a request as the state keeps them: what middleware clears in requests is no edit."""
+    if listed is kept or all(map(operator.is_, listed, kept)):
+        return listed
+    own = {message.id: message for message in kept if message.id}
+    return [own.get(message.id or "", message) for message in listed]
 
 
 def _usage(reply: BaseMessage) -> Usage | None:

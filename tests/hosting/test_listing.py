@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.plugins.host import LazyList
+from squidbot.plugins.lists import LazyList
 
 SLICES = st.builds(slice, *[st.none() | st.integers(-15, 15)] * 2)
 

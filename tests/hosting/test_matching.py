@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.plugins.host import ENOUGH, HostForm, first_new, first_unknown
+from squidbot.plugins.lists import ENOUGH, HostForm, first_new, first_unknown
 
 # Few words: everything is said twice.
 SAID = st.lists(st.sampled_from("abc"), max_size=12)

@@ -68,6 +68,28 @@ class Head(NamedTuple):
     line: int
 
 
+class LineState(NamedTuple):
+    """A line of a conversation as people see it.
+
+    Attributes:
+        number: 0 is the line that the conversation began with.
+        parent: the line that it left; None for the first one.
+        left_at: the first message of the parent that it does not have; None for the first line.
+        messages: how many it has.
+        last_seq: its newest message; -1 without one.
+        at: when it was begun, in seconds since 1970; None if unknown, and for the first line.
+        is_current: whether it is talked on.
+    """
+
+    number: int
+    parent: int | None
+    left_at: int | None
+    messages: int
+    last_seq: int
+    at: float | None
+    is_current: bool
+
+
 def _line(text: str) -> Line:
     body = json.loads(text)
     without = tuple((int(first), int(last)) for first, last in body.get("without", ()))
@@ -273,10 +295,31 @@ class LineStore:
         for number in range(len(self.lines.made), -1, -1):
             yield self if number == self.line else LineStore(self.store, self.session_id, number)
 
+    def states(self) -> tuple[LineState, ...]:
+        """Return the lines of the session, in the order in which they were begun."""
+        found: list[LineState] = []
+        for one in reversed([*self.all()]):
+            made = self.lines.made[one.line - 1] if one.line != FIRST else None
+            left = (made.parent, made.behind, made.at) if made else (None, None, None)
+            messages = one.count_between(0, one.last_seq)
+            found.append(
+                LineState(one.line, left[0], left[1], messages, one.last_seq, left[2], one.line == self.lines.head)
+            )
+        return tuple(found)
+
     @property
     def last_seq(self) -> int:
         """The number of the line's newest message; -1 without one."""
         return self.runs[-1][1] if self.runs else -1
+
+    def seqs(self, first: int, last: int) -> list[int]:
+        """Return the numbers of the line's messages from one place on it to another, both included, from 0."""
+        found: list[int] = []
+        before = 0
+        for start, end in self.runs:
+            found += range(start + max(0, first - before), min(end, start + last - before) + 1)
+            before += end - start + 1
+        return found
 
     @property
     def behind(self) -> int:

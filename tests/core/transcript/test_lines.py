@@ -299,8 +299,8 @@ def test_what_is_forgotten_comes_back_on_no_line() -> None:
         for other in (FIRST, 1):
             session.switch(other)
             sent = "".join(session.assemble([user("and now?")]).payloads)
-            kept = repr([row for kind in KINDS for row in session._lined().records("s", kind.name)])
-            shown = repr(session._lined().read("s", 0, 200))  # what the line shows
+            kept = repr([row for kind in KINDS for row in session.current_line().records("s", kind.name)])
+            shown = repr(session.current_line().read("s", 0, 200))  # what the line shows
             for word in ("zq3x", "zq25x", "zq35x"):
                 assert word not in sent + kept + shown
             assert "zq4x" in shown
@@ -315,7 +315,7 @@ def test_recall_and_search_show_the_line_alone() -> None:
         asked(session, word)
     session.branch(2)
     asked(session, "dog")
-    context = session._lined()
+    context = session.current_line()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC})
     history = engine.history(session, Setup(8_192).meter)
     with pytest.raises(RecallError, match=r"^m3 stands on another line of the conversation$"):

@@ -1,0 +1,360 @@
+"""What a host's list of messages means beside what is recorded: what is new in it, and where it leaves a line.
+
+Hosts list a whole conversation, its end, or the newest turn, and rarely say which. They keep ids of their own for
+messages, or none. Their users edit a message, have an answer made again, or go back: then the list leaves the line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
+
+from squidbot.codecs import jsontext
+from squidbot.codecs.fields import as_object
+from squidbot.core.messages import Category
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from squidbot.core.messages import Message, StoredMessage
+    from squidbot.core.ports import Codec
+    from squidbot.core.transcript.lines import LineStore
+
+    Payload = Mapping[str, object]
+
+Value = TypeVar("Value")
+
+# No conversation repeats this many messages in a row, answers included.
+ENOUGH: Final = 24
+# How many recorded messages are read at once.
+READ_MESSAGES: Final = 256
+# The newest lines that a list is compared with.
+MOST_LINES: Final = 64
+# The identity of a forgotten message: it matches whatever stands in its place.
+GONE: Final = "forgotten"
+# The order of keys does not change the identity. Recording refuses values that JSON cannot hold.
+_IDENTITY: Final = json.JSONEncoder(sort_keys=True, default=jsontext.dumped)
+
+
+def no_id(_: object) -> str:
+    """Return "": the host gives its messages no ids."""
+    return ""
+
+
+class HostForm(NamedTuple):
+    """How a host writes its messages.
+
+    Attributes:
+        codec: the codec of their payloads.
+        key: returns the part of a payload that identifies it: without times and ids that the host makes up.
+        id_of: returns the id by which the host knows a message, from the message or its payload; "" without one.
+        is_whole: the host always lists the whole conversation.
+        dump: returns the payload of one of the host's messages.
+        load: returns the host's message for the JSON text of a payload, or a list of messages.
+    """
+
+    codec: Codec
+    key: Callable[[Payload], object] = dict
+    id_of: Callable[[Any], str] = no_id
+    is_whole: bool = False
+    dump: Callable[[Any], Payload] = dict
+    load: Callable[[str], Any] = json.loads
+
+    def identity(self, payload: Payload) -> str:
+        """Return a digest that is the same for the same words."""
+        return hashlib.sha256(_IDENTITY.encode(self.key(payload)).encode()).hexdigest()
+
+    def name(self, payload: Payload) -> tuple[str, str]:
+        """Return the identity of a payload by its words, and the host's id."""
+        return self.identity(payload), self.id_of(payload)
+
+
+class LazyList(Sequence[Value]):
+    """A list that loads each member on first use.
+
+    `load` takes an index, from 0, and returns that member by its index, perhaps with its neighbours.
+    """
+
+    def __init__(self, length: int, load: Callable[[int], Mapping[int, Value]]) -> None:
+        self.length, self._load = length, load
+        self._members: dict[int, Value] = {}
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | list[Value]:
+        if isinstance(place, slice):
+            places = range(*place.indices(self.length))
+            try:
+                return [self._members[at] for at in places]
+            except KeyError:
+                # From the end: `load` gives the members before, too.
+                return [self[at] for at in reversed(places)][::-1]
+        at = place + self.length if place < 0 else place
+        if at not in self._members:
+            if not 0 <= at < self.length:
+                raise IndexError(place)
+            self._members.update(self._load(at))
+            if at not in self._members:  # another process has removed it
+                raise IndexError(place)
+        return self._members[at]
+
+    def extend(self, members: Iterable[Value]) -> None:
+        """Add members at the end."""
+        for member in members:
+            self._members[self.length] = member
+            self.length += 1
+
+    def cut(self, length: int) -> None:
+        """Keep the first members only."""
+        self.length = length
+        self._members = {at: member for at, member in self._members.items() if at < length}
+
+
+class Recorded:
+    """The messages of a line by their places on it, from 0: their identities, and the ids that the host gave them.
+
+    Messages of other hosts have "" for both: this one lists none of them.
+    """
+
+    def __init__(self, line: LineStore, form: HostForm) -> None:
+        """Take a line; nothing is read yet."""
+        self.line, self._form = line, form
+        self.number: int | None = None
+        self.words = LazyList(0, partial(self._load, self._words_of))
+        self.ids = LazyList(0, partial(self._load, self._id_of))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, line: LineStore, keeps: int = 0) -> None:
+        """Take what a line has now; of another line than before, only the first `keeps` messages are the same."""
+        if line.line != self.number:
+            self.words.cut(keeps)
+            self.ids.cut(keeps)
+        self.line, self.number = line, line.line
+        self.words.length = self.ids.length = line.count_between(0, line.last_seq)
+
+    def extend(self, names: Iterable[tuple[str, str]]) -> None:
+        """Add the identities and ids of messages that were just recorded."""
+        for words, own_id in names:
+            self.words.extend([words])
+            self.ids.extend([own_id])
+
+    def rows(self, first: int, last: int) -> list[StoredMessage]:
+        """Return the messages from one place to another, both included."""
+        line = self.line
+        return line.pick(line.session_id, line.seqs(first, last))
+
+    def same(self, place: int, words: str, own_id: str) -> bool:
+        """Return whether a message of a list is the recorded one: by the host's ids if both have one."""
+        known = self.ids[place]
+        return known == own_id if known and own_id else self.words[place] in {words, GONE}
+
+    def _load(self, of: Callable[[StoredMessage], str], last: int) -> dict[int, str]:
+        first = max(0, last + 1 - READ_MESSAGES)
+        return {place: of(row) for place, row in enumerate(self.rows(first, last), first)}
+
+    def _words_of(self, row: StoredMessage) -> str:
+        if row.category is Category.FORGOTTEN:
+            return GONE
+        return self._form.identity(as_object(row.payload)) if row.codec == self._form.codec.tag else ""
+
+    def _id_of(self, row: StoredMessage) -> str:
+        return self._form.id_of(as_object(row.payload)) if row.codec == self._form.codec.tag else ""
+
+
+class Listed:
+    """A host's list: its messages' identities, each made when it is needed, and the host's ids."""
+
+    def __init__(self, messages: Sequence[Any], form: HostForm) -> None:
+        """Take a list; nothing of it is read yet."""
+        self.messages, self._form = messages, form
+        self.words = LazyList(len(messages), lambda at: {at: form.identity(form.dump(messages[at]))})
+        self.ids = [form.id_of(message) for message in messages]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def message(self, at: int) -> Message:
+        """Return a message as squidbot reads it.
+
+        Raises:
+            ValueError: it is not of the host's form.
+        """
+        return self._form.codec.to_message(self._form.dump(self.messages[at]))
+
+    def name(self, at: int) -> tuple[str, str]:
+        """Return the identity of a message, and the host's id."""
+        return self.words[at], self.ids[at]
+
+
+class Match(NamedTuple):
+    """How far a list goes along a line.
+
+    Attributes:
+        listed: how many messages of the list, counted from its beginning, are before what is not on the line.
+        recorded: how many messages of the line are before what is not in the list.
+        length: how many in a row before them are the same, `ENOUGH` at most.
+    """
+
+    listed: int
+    recorded: int
+    length: int
+
+    def before(self, back: int) -> Match:
+        """Return a match that ends so many messages earlier."""
+        return Match(self.listed - back, self.recorded - back, max(0, self.length - back))
+
+
+def continues(listed: Listed, known: Recorded) -> int | None:
+    """Return the index of the first new message of a list that has the newest messages of the line, else None.
+
+    It may begin later than the line.
+    """
+    whole = len(known)
+    if whole <= len(listed) and matching(listed.words, whole, known.words) == min(whole, ENOUGH):
+        return whole
+    place, newest = len(listed), known.ids[-1]
+    if newest:
+        place = len(listed) - listed.ids[::-1].index(newest) if newest in listed.ids else 0
+    else:
+        last = known.words[-1]
+        place = next((at for at in range(len(listed), 0, -1) if listed.words[at - 1] == last), 0)
+    whole = min(place, len(known), ENOUGH)
+    return place if place and matching(listed.words, place, known.words) == whole else None
+
+
+def matched(listed: Listed, known: Recorded) -> Match | None:
+    """Return how far a list goes along a line; None if nothing shows that it does.
+
+    One message proves nothing, unless the host gave it an id, or it begins both: people say the same again.
+    """
+    few = max(READ_MESSAGES, 2 * len(listed))
+    if len(listed) == 1 and (not listed.ids[0] or listed.ids[0] not in known.ids[-few:]):
+        return None
+    places = range(max(0, len(known) - few), len(known))
+    by_id: dict[str, int] = {}
+    by_words: dict[str, list[int]] = {}
+    for place in places if len(listed) else ():
+        by_words.setdefault(known.words[place], []).append(place)
+        by_id[known.ids[place]] = place
+    by_id.pop("", None)
+    for at in range(len(listed) - 1, -1, -1):
+        own_id = listed.ids[at]
+        found = [by_id[own_id]] if own_id in by_id else by_words.get(listed.words[at], [])
+        runs = [Match(at + 1, place + 1, _run(listed, at, known, place)) for place in found]
+        best = max(runs, key=lambda run: (run.length, run.listed == run.recorded, run.recorded), default=None)
+        if best and (best.length > 1 or own_id in by_id or best.listed == best.recorded == best.length):
+            return _past_forgotten(listed, known, best)
+    return None
+
+
+def _run(listed: Listed, at: int, known: Recorded, place: int) -> int:
+    """Return how many messages up to one are the same in a list and on a line, `ENOUGH` at most."""
+    most = min(at + 1, place + 1, ENOUGH)
+    return next((gone for gone in range(most) if not known.same(place - gone, *listed.name(at - gone))), most)
+
+
+def _past_forgotten(listed: Listed, known: Recorded, match: Match) -> Match:
+    """Return a match that goes on behind forgotten messages, if the host still lists as many, and something behind."""
+    gone = 0
+    while match.recorded + gone < len(known) and known.words[match.recorded + gone] == GONE:
+        gone += 1
+    if not gone or match.listed + gone >= len(listed):
+        return match
+    return Match(match.listed + gone, match.recorded + gone, min(match.length + gone, ENOUGH))
+
+
+def edited(listed: Listed, known: Recorded, match: Match) -> int:
+    """Return how many messages before the end of a match have the host's id, and not the words of those recorded.
+
+    Counted from the match's end to the oldest of them, 0 for none. Only the words count: hosts may write a message in
+    another way later.
+    """
+    found = 0
+    for back in range(1, match.length + 1):
+        at, place = match.listed - back, match.recorded - back
+        if known.words[place] in {"", GONE, listed.words[at]}:
+            continue
+        (row,) = known.rows(place, place)
+        recorded = known._form.codec.to_message(as_object(row.payload))  # noqa: SLF001
+        if _said(recorded) != _said(listed.message(at)):
+            found = back
+    return found
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    calls = [(call.id, call.name, _arguments(call.arguments)) for call in message.calls]
+    return message.role, message.text.strip(), calls, sorted(message.results)
+
+
+def _arguments(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def leaves(listed: Listed, known: Recorded, match: Match, looked: int | None) -> bool:
+    """Return whether a list leaves the line at the end of a match, so that the line's messages behind it are gone.
+
+    It does not if only others have recorded those, behind the first `looked` messages: then the host is behind. A host
+    that lists no replies tells nothing by the lack of one.
+    """
+    if match.recorded >= len(known) or (looked is not None and match.recorded >= looked):
+        return False
+    if match.length < 2 and match.listed != match.recorded:
+        return False
+    has_replies = any(listed.message(at).role == "assistant" for at in range(match.listed - 1, -1, -1))
+    return has_replies or match.listed == len(listed)
+
+
+def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
+    """Return the index of the first new message in a host's list, by message identities; its length if none is new.
+
+    The recorded messages may end anywhere in the list, or not be in it. The index after the longest match wins; of
+    equal matches, the first: recording a repeated message twice is better than losing it. A match of `ENOUGH`
+    messages ends the search.
+    """
+    whole = len(recorded)
+    if 0 < whole <= len(listed) and matching(listed, whole, recorded) == min(whole, ENOUGH):
+        return whole  # the host lists everything, and nothing else
+    best, longest = 0, 1
+    for end in range(len(listed), 0, -1) if recorded else ():
+        if listed[end - 1] == recorded[-1] and (length := matching(listed, end, recorded)) >= longest:
+            best, longest = end, length
+            if length == ENOUGH:
+                break
+    return best
+
+
+def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
+    """Return the index of the first new message of a host that lists everything but the turns that failed.
+
+    The known messages are the longest beginning of the list that occurs in the same order among the recorded ones.
+    """
+    place = first_new(listed, recorded)
+    if place and matching(listed, place, recorded) == ENOUGH:
+        return place
+    known = 0
+    # A host that lists less than half of what is recorded has begun anew.
+    for name in recorded[-2 * len(listed) - ENOUGH :]:
+        if known < len(listed) and listed[known] == name:
+            known += 1
+    return max(known, place)
+
+
+def matching(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:
+    """Return how many messages before `end` are the last recorded ones, up to `ENOUGH`."""
+    count, longest = 0, min(end, len(recorded), ENOUGH)
+    while count < longest and recorded[-1 - count] in {listed[end - 1 - count], GONE}:
+        count += 1
+    return count
