@@ -112,7 +112,8 @@ def branch(
 
     def act(head: tuple[int, int]) -> int:
         number = len(Lines.read(on.store, on.session_id).made) + 1
-        counts = {kind.name: kind.count_before(on, on.session_id, behind) for kind in KINDS if kind.name not in OF_ALL}
+        first = min([behind, *(run[0] for run in without)])
+        counts = {kind.name: kind.count_before(on, on.session_id, first) for kind in KINDS if kind.name not in OF_ALL}
         # Notes are counted with the plan behind which they stand.
         plans = PLAN.all(on, on.session_id)[: counts[PLAN.name]]
         counts[LEDGER.name], counts[FRAGMENT.name] = plans[-1].notes if plans else (0, 0)

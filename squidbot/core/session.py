@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.transcript.lines import Lines
+    from squidbot.core.transcript.lines import Lines, Run
     from squidbot.core.transcript.removals import Retraction
     from squidbot.core.view.assembly import CoreAssembly, WrittenParts
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -314,11 +314,12 @@ class CoreSession:
         """The lines of the conversation, and which of them is talked on."""
         return self.current_line().lines
 
-    def branch(self, seq: int, *, now: float | None = None) -> int:
+    def branch(self, seq: int, without: Sequence[Run] = (), *, now: float | None = None) -> int:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
 
         What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
-        one. The line that was left keeps what it has, and `switch` goes back to it. `now` is in seconds since 1970.
+        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it. `now`
+        is in seconds since 1970.
 
         Raises:
             NotFoundError: the line has no such message; nothing was changed.
@@ -329,7 +330,7 @@ class CoreSession:
         on = self.current_line()
         if not on.has(seq) and seq != on.head(self.session_id)[0]:
             raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
-        number = branch(on, seq, at=now, wait=self._state.context.wait)
+        number = branch(on, seq, tuple(without), at=now, wait=self._state.context.wait)
         self._state.current()
         return number
 

@@ -29,19 +29,25 @@ from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
 from squidbot.plugins.lists import (
+    ENOUGH,
     MOST_LINES,
     READ_MESSAGES,
     HostForm,
     Listed,
     Match,
     Recorded,
+    Rewritten,
     continues,
+    digest,
     edited,
     first_new,
     first_unknown,
+    gap_at,
     leaves,
     matched,
     no_id,
+    places,
+    rewritten,
 )
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Message, Part, Role, StoredMessage, Usage
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.transcript.lines import Run
     from squidbot.core.view.current import SessionContext
     from squidbot.engine import Engine
     from squidbot.plugins.scopes import GivenScope
@@ -83,6 +90,9 @@ class HostConversation:
         self._lock = session.lock
         # The messages of the line that is talked on.
         self._known = Recorded(session.core.line, form)
+        # The marks of the newest list, and how many of its messages a reply follows, that reply included.
+        self._marks: list[tuple[str, int]] = []
+        self._settled = 0
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
         self._newest: Assembly | None = None
@@ -205,8 +215,12 @@ class HostConversation:
         looked = was[1] if was[0] == known.number else None
         self._is_settled = self._is_settled and looked == len(known)
         given = Listed(listed, self._form)
-        places = self._behind(given, looked)
-        return [given.message(at) for at in places], [given.name(at) for at in places]
+        marks = given.marks()
+        change = rewritten(self._marks, marks, self._settled) if looked is not None else None
+        new = self._rewritten(given, change) if change else None
+        new = self._behind(given, looked) if new is None else new
+        self._marks, self._settled = marks, given.replied()
+        return [given.message(at) for at in new], [given.name(at) for at in new]
 
     def _behind(self, given: Listed, looked: int | None) -> Sequence[int]:
         """Return the indexes of the new messages of a list, and go to the line that it is on.
@@ -219,40 +233,74 @@ class HostConversation:
             return range(place, len(given))
         match = matched(given, known)
         back = edited(given, known, match) if match else 0
-        if (match and (back or leaves(given, known, match, looked))) or (not match and known.line.lines.made):
-            gone = match and match.before(back)
+        gone = match.before(back) if match and (back or leaves(given, known, match, looked)) else None
+        if gone or known.line.lines.made:
             found = self._along(given, gone)
             if found is not None:
                 return range(found, len(given))
         return self._unknown(given)
 
-    def _along(self, given: Listed, gone: Match | None) -> int | None:
+    def _rewritten(self, given: Listed, change: Rewritten) -> Sequence[int] | None:
+        """Go along another line from where a host has changed its list, and return the indexes of what is new on it.
+
+        None if messages are gone only, or nothing has changed that is recorded.
+        """
+        known, at = self._known, change.from_here
+        found = places(given, known)
+        gaps = [run for gap in change.gaps if (run := gap_at(gap, given, found))]
+        if at is not None and (at == 0 or at - 1 in found):
+            # What follows may be recorded, behind what is gone, or written in another way.
+            while at in found:
+                gaps.append((found[at - 1] + 1 if at else 0, found[at] - 1))
+                at += 1
+        else:
+            at = len(given)
+        behind = len(known) if at == len(given) else found[at - 1] + 1 if at else 0
+        gaps = [(first, last) for first, last in gaps if first <= last]
+        if behind == len(known) and not gaps:
+            return None
+        along = self._along(given, Match(at, behind, ENOUGH), gaps)
+        return None if along is None or at == len(given) else range(along, len(given))
+
+    def _along(self, given: Listed, gone: Match | None, gaps: Sequence[Run] = ()) -> int | None:
         """Go to the line that a list is on, or begin one where it leaves the line that it goes along furthest.
 
-        `gone`: how far it goes along the line that is talked on. Return how many messages of the list are recorded
-        there; None if no line has any of them.
+        `gone`: how far it goes along the line that is talked on; `gaps`: the runs of places there that it lacks. Return
+        how many messages of the list are recorded there; None if no line has any of them.
         """
         known, best = self._known, gone
+        start = chosen = known.line
         if gone is None and len(given) < 2:  # a turn alone is new, whatever is recorded
             return None
-        start = known.line
         for line in islice(start.all(), MOST_LINES):
             other = Recorded(line, self._form)
             other.take(line)
             match = matched(given, other) if line is not start else None
-            if match is None or edited(given, other, match):
+            if match is None or (best and match.listed <= best.listed):
                 continue
-            if match.recorded == len(other) and (best is None or match.listed > best.listed):
-                self.session.switch(line.line)
-                known.take(self.session.core.current_line())
-                return match.listed
-        if gone is None:
+            is_left = match.recorded < len(other)
+            whole = {*range(match.listed)} <= {*places(given, other)} and not edited(given, other, match)
+            if whole and (not is_left or leaves(given, other, match, None)):
+                best, chosen = match, line
+        if best is None:
             return None
-        seqs = known.line.seqs(gone.recorded, gone.recorded)
-        self.session.branch(seqs[0])
-        known.take(self.session.core.current_line(), keeps=gone.recorded)
+        if chosen is not start:
+            self.session.switch(chosen.line)
+            known.take(self.session.core.current_line())
+            gaps = ()
+        if best.recorded < len(known) or gaps:
+            self._leave(best.recorded, gaps)
+        return best.listed
+
+    def _leave(self, place: int, gaps: Sequence[Run]) -> None:
+        """Begin a line with the first messages of the present one, but for runs of them; all are places."""
+        known = self._known
+        line = known.line
+        behind = line.seqs(place, place) or [line.head(line.session_id)[0]]
+        runs = [(ends[0], ends[-1]) for first, last in gaps if (ends := line.seqs(first, last))]
+        self.session.core.branch(behind[0], runs, now=time.time())
+        known.take(self.session.core.current_line(), keeps=min([place, *(first for first, _ in gaps)]))
         self._is_settled = False
-        return gone.listed
 
     def _unknown(self, given: Listed) -> Sequence[int]:
         """Return the indexes of the new messages of a list: by the host's ids if it keeps them, else by their words.
@@ -396,8 +444,8 @@ class HostRuntime:
     form, or None for the squidbot.toml of this folder. `budget` limits a request and its answer, in tokens or as a
     fraction of the model's window (`read_budget`); a smaller known window wins. Errors name it as `budget_key`.
     After a failure, `on_error="pass"` continues without squidbot and "raise" raises; None means "pass" where the user
-    has no choice. `form` is the tag of the host's codec; `key`, `id_of`, `is_whole`, `dump` and `load`: see `HostForm`.
-    `scope`: see `scope_of`.
+    has no choice. `form` is the tag of the host's codec; `key`, `id_of`, `is_whole`, `dump`, `load` and `mark`: see
+    `HostForm`. `scope`: see `scope_of`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -411,6 +459,7 @@ class HostRuntime:
         is_whole: bool = False,
         dump: Callable[[Any], Payload] = dict,
         load: Callable[[str], Any] = json.loads,
+        mark: Callable[[Any], int] = digest,
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: GivenScope = None,
@@ -428,7 +477,7 @@ class HostRuntime:
             )
         if store is not None and not _is_file(store):
             raise ConfigError(f"path = {store!a:.60}: pass the path of the store, such as 'mem.db'")
-        self._host, self._form, self._how = host, form, (key, id_of, is_whole, dump, load)
+        self._host, self._form, self._how = host, form, (key, id_of, is_whole, dump, load, mark)
         self._budget, self._budget_key = read_budget(budget), budget_key
         self._settings = settings if store is None else _with_store(settings, store)
         # Whether the user has written settings, and so knows their keys.

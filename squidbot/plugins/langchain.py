@@ -33,6 +33,7 @@ except ImportError as error:
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import short_id
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import USER_ID, OpenCall, child_id, scope_in
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             id_of=_id_of,
             dump=message_to_dict,
             load=_load,
+            mark=_mark,
             budget=budget,
             settings=settings,
             scope=scope,
@@ -493,11 +495,20 @@ def _schemas(form: object) -> list[dict[str, object]]:
 
 
 def _as_kept(listed: Sequence[BaseMessage], kept: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """Return the messages of a request as the state keeps them: what middleware clears in requests is no edit."""
-    if listed is kept or all(map(operator.is_, listed, kept)):
+    """Return the messages of a request as the state keeps them, and those that middleware has put between.
+
+    What middleware clears or removes in a request is no edit: the state still has it.
+    """
+    if listed is kept or (len(listed) >= len(kept) and all(map(operator.is_, listed, kept))):
         return listed
-    own = {message.id: message for message in kept if message.id}
-    return [own.get(message.id or "", message) for message in listed]
+    places = {message.id: place for place, message in enumerate(kept) if message.id}
+    found: list[BaseMessage] = []
+    behind = 0
+    for message in listed:
+        place = places.get(message.id or "", behind - 1)
+        found += kept[behind : place + 1] if place >= behind else [message] if message.id not in places else []
+        behind = max(behind, place + 1)
+    return [*found, *kept[behind:]]
 
 
 def _usage(reply: BaseMessage) -> Usage | None:
@@ -514,6 +525,11 @@ def _key(payload: Mapping[str, object]) -> object:
     data = data if isinstance(data, dict) else {}
     kind = str(payload.get("type")).removesuffix("MessageChunk").lower()
     return kind, data.get("content"), data.get("tool_calls") or [], data.get("tool_call_id")
+
+
+def _mark(message: BaseMessage) -> int:
+    """Return a number that changes with the words of a message, or with its calls."""
+    return digest(message.content, getattr(message, "tool_calls", None))
 
 
 def _id_of(message: BaseMessage | dict[str, Any]) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
@@ -44,6 +46,14 @@ def no_id(_: object) -> str:
     return ""
 
 
+def digest(*values: object) -> int:
+    """Return a number that is the same for the same values in this process; quick for what JSON has."""
+    try:
+        return hash(marshal.dumps(values, 2))  # type: ignore[arg-type]  # from version 3 on, it depends on who else holds them
+    except ValueError:
+        return hash(repr(values))
+
+
 class HostForm(NamedTuple):
     """How a host writes its messages.
 
@@ -54,6 +64,7 @@ class HostForm(NamedTuple):
         is_whole: the host always lists the whole conversation.
         dump: returns the payload of one of the host's messages.
         load: returns the host's message for the JSON text of a payload, or a list of messages.
+        mark: returns a number of a message that changes if its words change; it is asked for each message of each list.
     """
 
     codec: Codec
@@ -62,6 +73,7 @@ class HostForm(NamedTuple):
     is_whole: bool = False
     dump: Callable[[Any], Payload] = dict
     load: Callable[[str], Any] = json.loads
+    mark: Callable[[Any], int] = digest
 
     def identity(self, payload: Payload) -> str:
         """Return a digest that is the same for the same words."""
@@ -180,8 +192,20 @@ class Listed:
         self.words = LazyList(len(messages), lambda at: {at: form.identity(form.dump(messages[at]))})
         self.ids = [form.id_of(message) for message in messages]
 
+    def marks(self) -> list[tuple[str, int]]:
+        """Return what tells whether the host has changed a message since."""
+        return [*zip(self.ids, map(self._form.mark, self.messages), strict=True)]
+
     def __len__(self) -> int:
         return len(self.messages)
+
+    def replied(self) -> int:
+        """Return how many messages there are up to the newest reply, that one included: 0 without one.
+
+        What follows may be there for this request only.
+        """
+        backwards = range(len(self) - 1, max(-1, len(self) - 1 - READ_MESSAGES), -1)
+        return next((at + 1 for at in backwards if self.message(at).role == "assistant"), 0)
 
     def message(self, at: int) -> Message:
         """Return a message as squidbot reads it.
@@ -315,6 +339,67 @@ def leaves(listed: Listed, known: Recorded, match: Match, looked: int | None) ->
         return False
     has_replies = any(listed.message(at).role == "assistant" for at in range(match.listed - 1, -1, -1))
     return has_replies or match.listed == len(listed)
+
+
+class Rewritten(NamedTuple):
+    """What a host has changed in a list that it had listed before, by indexes of the new list.
+
+    Attributes:
+        from_here: the first message that was put in or has other words; None if messages are gone only.
+        gaps: in front of which messages others are gone.
+    """
+
+    from_here: int | None
+    gaps: tuple[int, ...]
+
+
+def rewritten(before: Sequence[tuple[str, int]], now: Sequence[tuple[str, int]], settled: int) -> Rewritten | None:
+    """Return what a host has changed in the first `settled` messages of its last list, by their marks; None: nothing.
+
+    A host that lists fewer of the oldest, or something in their place, shortens its list: that is no change.
+    """
+    if now[: len(before)] == before or not settled:
+        return None
+    old, new = ([own_id or str(mark) for own_id, mark in each] for each in (before, now))
+    gaps: list[int] = []
+    # Words may be said again: only ids show that a message has moved, or came from elsewhere.
+    has_ids = any(own_id for own_id, _ in before)
+    known, listed = (dict(zip(old, before, strict=True)), {*new}) if has_ids else ({}, set[str]())
+    edit = next((at for at, name in enumerate(new) if known.get(name, now[at]) != now[at]), None)
+    for tag, start, end, at, behind in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if (edit is not None and at >= edit) or start >= settled:
+            break
+        if tag == "equal" or start == 0 or (has_ids and listed.issuperset(old[start:end])):
+            continue
+        if tag == "delete" or known.keys() >= {*new[at:behind]}:
+            gaps.append(at)
+        else:
+            return Rewritten(at, tuple(gaps))
+    return Rewritten(edit, tuple(gaps)) if gaps or edit is not None else None
+
+
+def places(listed: Listed, known: Recorded) -> dict[int, int]:
+    """Return where the messages of a list are on a line, by index and place, those in the same order in both."""
+    first = max(0, len(known) - max(READ_MESSAGES, 2 * len(listed)))
+    words = known.words[first:]
+    found: dict[int, int] = {}
+    for at, place, length in SequenceMatcher(None, listed.words[:], words, autojunk=False).get_matching_blocks():
+        found |= {at + step: first + place + step for step in range(length)}
+    return found
+
+
+def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int] | None:
+    """Return the places, first and last, that a list lacks in front of a message of it; None for none.
+
+    Where the same is said twice, the place of either of them may be what is gone.
+    """
+    while at in found and at - 1 in found:
+        if found[at - 1] + 1 < found[at]:
+            return found[at - 1] + 1, found[at] - 1
+        if listed.words[:].count(listed.words[at - 1]) == 1:
+            break
+        at -= 1
+    return None
 
 
 def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:

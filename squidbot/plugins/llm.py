@@ -30,6 +30,7 @@ from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long
+from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import machine_user, told_scope
 from squidbot.tools.table import HOST_DEFAULTS
 
@@ -140,6 +141,7 @@ def opened(switch: Switch) -> HostRuntime:
         is_whole=True,
         dump=_dump,
         load=_load,
+        mark=_mark,
         budget=switch.budget,
         settings=switch.settings or None,
         scope=machine_user(),
@@ -343,6 +345,11 @@ def _part_key(part: Mapping[str, object]) -> object:
 
 def _dump(message: Any) -> Mapping[str, object]:  # noqa: ANN401  # llm's message, or a payload
     return message if isinstance(message, dict) else message.to_dict()
+
+
+def _mark(message: llm.Message) -> int:
+    """Return a number that changes with the words of a message, or with its calls."""
+    return digest(message.role, *(getattr(part, "text", part) for part in message.parts))
 
 
 def _load(payload: str) -> list[llm.Message]:

@@ -38,6 +38,7 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import OpenCall, child_id, scope_in
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class SquidbotCapability(AbstractCapability[Any]):
             key=_key,
             dump=_dump,
             load=_load,
+            mark=_mark,
             budget=budget,
             settings=settings,
             scope=scope,
@@ -402,6 +404,12 @@ def _lasting(value: object) -> object:
     if isinstance(value, dict):
         return {key: _lasting(inner) for key, inner in value.items() if inner is not None and key not in VOLATILE}
     return [_lasting(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _mark(message: ModelMessage) -> int:
+    """Return a number that changes with the words of a message, or with its calls."""
+    parts = ((part.part_kind, getattr(part, "content", None), getattr(part, "args", None)) for part in message.parts)
+    return digest(*parts)
 
 
 def _dump(message: ModelMessage) -> dict[str, object]:
