@@ -43,6 +43,7 @@ from squidbot.plugins.lists import (
     first_new,
     first_unknown,
     gap_at,
+    has_all,
     leaves,
     matched,
     no_id,
@@ -73,6 +74,10 @@ Key = TypeVar("Key")
 
 # A host's conversation: records new messages, and sends the model what fits.
 
+BEGINS_AGAIN: Final = (
+    "%.60r: the program's list has none of the recorded messages, so the conversation begins again without them; "
+    "`squidbot session lines` lists both"
+)
 # The result of a call whose run was interrupted.
 CANCELLED: Final = "cancelled before it finished"
 # How often the window is cut to shorten a request: one cut may not reach a request far below the window.
@@ -109,11 +114,20 @@ class HostConversation:
         """Whether others have recorded messages since its last call."""
         return self.session.wired.store.head(self.session.session_id)[0] != len(self._known)
 
-    def before(self, listed: Sequence[Any], *, system: str = "", tools: Sequence[Payload] = ()) -> list[Any]:
+    def before(
+        self,
+        listed: Sequence[Any],
+        *,
+        system: str = "",
+        tools: Sequence[Payload] = (),
+        is_kept: bool | None = None,
+    ) -> list[Any]:
         """Record the new messages of a host's list, durably, and return the messages to send.
 
         `listed` has the messages that the host would send, oldest first, without the system text: everything, the end,
         or the newest turn. The host also sends `system` and `tools`. Call the model with the result, then `after`.
+        `is_kept`: the host itself keeps the list from turn to turn, and has done so before this call; False: it
+        may have begun now; None: it does not keep it, or that is unknown.
 
         Raises:
             BudgetError: the request can't be made to fit; the new messages are recorded.
@@ -122,7 +136,7 @@ class HostConversation:
         """
         with self._lock:
             self._newest = None
-            messages, names = self._new(listed)
+            messages, names = self._new(listed, is_kept=is_kept)
             behind = max((at for at, message in enumerate(messages, 1) if message.role == "assistant"), default=0)
             self._settle(messages)
             self._is_settled = False  # until all of it is recorded
@@ -204,7 +218,9 @@ class HostConversation:
             self.session = before
             return None
 
-    def _new(self, listed: Sequence[Any]) -> tuple[list[Message], list[tuple[str, str]]]:
+    def _new(
+        self, listed: Sequence[Any], *, is_kept: bool | None = None
+    ) -> tuple[list[Message], list[tuple[str, str]]]:
         """Return the messages of a list that are not recorded yet, and their names.
 
         If the list leaves the line, the conversation goes on along another one from here.
@@ -216,16 +232,34 @@ class HostConversation:
         self._is_settled = self._is_settled and looked == len(known)
         given = Listed(listed, self._form)
         marks = given.marks()
-        change = rewritten(self._marks, marks, self._settled) if looked is not None else None
+        change = None
+        if looked is not None:
+            change = rewritten(self._marks, marks, self._settled)
+        elif is_kept and any(given.ids):
+            # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
+            ids = known.ids[-READ_MESSAGES:]
+            change = rewritten([(each, 0) for each in ids], [(each, 0) for each in given.ids], len(ids))
         new = self._rewritten(given, change) if change else None
-        new = self._behind(given, looked) if new is None else new
+        if new is None:
+            new = self._behind(given, looked, is_all=is_kept or (is_kept is False and bool(self._marks)))
         self._marks, self._settled = marks, given.replied()
         return [given.message(at) for at in new], [given.name(at) for at in new]
 
-    def _behind(self, given: Listed, looked: int | None) -> Sequence[int]:
+    def _has_any(self, given: Listed) -> bool:
+        """Return whether the line has any message of a list, or none of this host's at all."""
+        known = self._known
+        ids = {*given.ids} - {""}
+        return (
+            not any(known.words[-READ_MESSAGES:])
+            or not ids.isdisjoint(known.ids[-READ_MESSAGES:])
+            or bool(places(given, known))
+        )
+
+    def _behind(self, given: Listed, looked: int | None, *, is_all: bool) -> Sequence[int]:
         """Return the indexes of the new messages of a list, and go to the line that it is on.
 
         `looked`: how many messages the line had at the last call; None if it is another line or the first call.
+        `is_all`: the list is all that the host has of the conversation.
         """
         known = self._known
         place = continues(given, known)
@@ -238,6 +272,9 @@ class HostConversation:
             found = self._along(given, gone)
             if found is not None:
                 return range(found, len(given))
+        if is_all and not self._has_any(given):
+            _LOG.info(BEGINS_AGAIN, self.session.session_id)
+            self._leave(0, ())
         return self._unknown(given)
 
     def _rewritten(self, given: Listed, change: Rewritten) -> Sequence[int] | None:
@@ -272,16 +309,17 @@ class HostConversation:
         start = chosen = known.line
         if gone is None and len(given) < 2:  # a turn alone is new, whatever is recorded
             return None
+        # A line that has all of what it has of the list is better than one that goes further, but lacks some of it.
+        furthest = (bool(gaps) or has_all(given, known, gone), gone.listed) if gone else (False, 0)
         for line in islice(start.all(), MOST_LINES):
             other = Recorded(line, self._form)
             other.take(line)
             match = matched(given, other) if line is not start else None
-            if match is None or (best and match.listed <= best.listed):
+            if match is None or (True, match.listed) <= furthest or not has_all(given, other, match):
                 continue
             is_left = match.recorded < len(other)
-            whole = {*range(match.listed)} <= {*places(given, other)} and not edited(given, other, match)
-            if whole and (not is_left or leaves(given, other, match, None)):
-                best, chosen = match, line
+            if not edited(given, other, match) and (not is_left or leaves(given, other, match, None)):
+                best, chosen, furthest = match, line, (True, match.listed)
         if best is None:
             return None
         if chosen is not start:

@@ -232,6 +232,9 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             _as_kept(request.messages, request.state.get("messages") or ()),
             system=request.system_prompt or "",
             tools=[*tools, *self._schemas[1]],
+            is_kept=self.hosted.safely(
+                "see what LangGraph keeps", thread, lambda: _is_kept(get_config()), None, passes=True
+            ),
         )
         # It reads what LangGraph keeps to itself, as `_thread` does.
         self.hosted.safely("record an agent's call", thread, lambda: _record_caller(conversation), None, passes=True)
@@ -318,6 +321,7 @@ Squidbot = SquidbotMiddleware
 # Agents within agents. LangGraph names the graph that runs, and keeps what leads to the graph around it, under these
 # keys of a configuration. `tests/plugins/test_langchain_agents.py` finds out if another version of it does not.
 THREAD: Final = "thread_id"
+CHECKPOINTER: Final = "__pregel_checkpointer"
 NAMESPACE: Final = "checkpoint_ns"
 CALL: Final = "__pregel_call"
 TASK: Final = "__pregel_task_id"
@@ -492,6 +496,16 @@ def _schemas(form: object) -> list[dict[str, object]]:
         for spec in specs
         if spec is not None
     ]
+
+
+def _is_kept(config: RunnableConfig) -> bool | None:
+    """Return whether LangGraph has kept the list of an agent for longer than this call; None: it keeps none."""
+    configurable = config.get("configurable", {})
+    if not configurable.get(CHECKPOINTER) or "|" in str(configurable.get("checkpoint_ns")):
+        return None
+    # A new thread reaches the model after at most one step of each node.
+    nodes = getattr(_graph(configurable), "nodes", ())
+    return int((config.get("metadata") or {}).get("langgraph_step") or 0) > len(nodes) > 0
 
 
 def _as_kept(listed: Sequence[BaseMessage], kept: Sequence[BaseMessage]) -> Sequence[BaseMessage]:

@@ -381,11 +381,23 @@ def rewritten(before: Sequence[tuple[str, int]], now: Sequence[tuple[str, int]],
 def places(listed: Listed, known: Recorded) -> dict[int, int]:
     """Return where the messages of a list are on a line, by index and place, those in the same order in both."""
     first = max(0, len(known) - max(READ_MESSAGES, 2 * len(listed)))
-    words = known.words[first:]
+    ours, theirs = known.words[first:], listed.words[:]
+    # The same words under other ids are other messages, as far as the host tells.
+    both = {*zip(known.ids[first:], ours, strict=True)} & {*zip(listed.ids, theirs, strict=True)}
+    ids = {own_id for own_id, _ in both} - {""}
+    ours = [own_id if own_id in ids else words for own_id, words in zip(known.ids[first:], ours, strict=True)]
+    theirs = [own_id if own_id in ids else words for own_id, words in zip(listed.ids, theirs, strict=True)]
     found: dict[int, int] = {}
-    for at, place, length in SequenceMatcher(None, listed.words[:], words, autojunk=False).get_matching_blocks():
+    for at, place, length in SequenceMatcher(None, theirs, ours, autojunk=False).get_matching_blocks():
         found |= {at + step: first + place + step for step in range(length)}
     return found
+
+
+def has_all(listed: Listed, known: Recorded, match: Match) -> bool:
+    """Return whether a line has every message of a list up to the end of a match, and no other one between."""
+    found = places(listed, known)
+    first = found.get(0)
+    return first is not None and all(found.get(at) == first + at for at in range(match.listed))
 
 
 def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int] | None:
@@ -393,12 +405,15 @@ def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int]
 
     Where the same is said twice, the place of either of them may be what is gone.
     """
-    while at in found and at - 1 in found:
-        if found[at - 1] + 1 < found[at]:
-            return found[at - 1] + 1, found[at] - 1
-        if listed.words[:].count(listed.words[at - 1]) == 1:
-            break
-        at -= 1
+    words = listed.words[:]
+    for step, beside in ((-1, -1), (1, 0)):
+        place = at
+        while place in found and place - 1 in found:
+            if found[place - 1] + 1 < found[place]:
+                return found[place - 1] + 1, found[place] - 1
+            if words.count(words[place + beside]) == 1:
+                break
+            place += step
     return None
 
 

@@ -108,7 +108,7 @@ ACTS = ["say", "say", "regenerate", "edit", "back", "words", "remove", "switch",
 
 @pytest.mark.parametrize("has_ids", [True, False])
 @given(acts=st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 9), st.sampled_from(["yes", "no", "go on"]))))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_the_model_sees_what_the_list_has(has_ids: bool, acts: list[tuple[str, int, str]]) -> None:  # noqa: FBT001  # both
     """Whatever its user does, and however often the same words are said."""
     with tempfile.TemporaryDirectory() as folder:
