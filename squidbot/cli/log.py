@@ -126,12 +126,12 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     Raises:
         DamagedStoreError: a record can't be read.
     """
-    newest = place.store.last_record(name, REQUEST)
+    newest = place.line(name).last_record(name, REQUEST)
     if newest is None:
         return {}
     # Each is stored with at least one message, so older ones were answered earlier; one more shows the plan.
     first = max(0, newest.number - (place.length(name) - first_seq))
-    found = [_request(record) for record in place.store.records(name, REQUEST, first)]
+    found = [_request(record) for record in place.line(name).records(name, REQUEST, first)]
     plans = {plan.plan_id: plan for plan in place.plans(name)}
     by_answer: dict[int, LoggedRequest] = {}
     before = found.pop(0).record.plan_id if first else None

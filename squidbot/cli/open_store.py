@@ -15,10 +15,11 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.bootstrap import wire
 from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, StoreError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lineage import BELOW, CALLER, Lineage, above, children_of, parent_of
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
@@ -91,7 +92,8 @@ class ShownMessage(NamedTuple):
     """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
 
     The tool is "" if its call was not found; `codec` is `None` if none reads the payload. `children` are the sessions
-    that work for its calls, each with the call's id, "" where only the time shows that it is one of them.
+    that work for its calls, each with the call's id, "" where only the time shows that it is one of them. `line` is the
+    line that it was recorded on, if the one that is talked on lacks it.
     """
 
     row: StoredMessage
@@ -100,6 +102,7 @@ class ShownMessage(NamedTuple):
     answers: tuple[tuple[str, str], ...]
     codec: Codec | None = None
     children: tuple[tuple[str, str], ...] = ()
+    line: int | None = None
 
     @property
     def handle(self) -> str:
@@ -122,6 +125,7 @@ class ShownMessage(NamedTuple):
         return {
             "id": self.handle,
             "turn": span(row.turn),
+            "other_line": self.line,
             "role": row.role,
             "category": row.category.value,
             "time": row.time,
@@ -194,6 +198,19 @@ class OpenStore:
         """
         return sessions_of(self.store)
 
+    def line(self, session_id: str, number: int | None = None) -> LineStore:
+        """Return the store as a line of a session shows it; None: the line that is talked on.
+
+        Raises:
+            click.UsageError: there is no such line.
+        """
+        try:
+            line = LineStore(self.store, session_id, number)
+            line.head(session_id)
+        except NotFoundError as error:
+            raise click.UsageError(str(error)) from error
+        return line
+
     def find(self, given: str) -> str:
         """Return the id of the session of this name, or of the only one whose id begins with it.
 
@@ -255,6 +272,11 @@ class OpenStore:
             later = self.rows(session_id, last_seq + 1, min(last_seq + CALLS_BACK, self.length(session_id) - 1))[0]
             children = self._calling(session_id, [*(message.row for message in found), *later])
             found = [message._replace(children=tuple(children.get(message.row.seq, ()))) for message in found]
+        line = self.line(session_id)
+        if line.lines.made:
+            found = [
+                one if line.has(one.row.seq) else one._replace(line=line.lines.line_of(one.row.seq)) for one in found
+            ]
         return found, [seq for seq in damaged if seq >= first_seq]
 
     def _calling(self, session_id: str, rows: Sequence[StoredMessage]) -> dict[int, list[tuple[str, str]]]:
@@ -321,7 +343,7 @@ class OpenStore:
         Raises:
             DamagedStoreError: one can't be read.
         """
-        return [PlanRecord.from_json(record.body) for record in self.store.records(session_id, "plan")]
+        return [PlanRecord.from_json(record.body) for record in self.line(session_id).records(session_id, "plan")]
 
     def window(self, session_id: str) -> tuple[ContextWindow, str]:
         """Return the window that a session ran under, and its source.
@@ -336,7 +358,7 @@ class OpenStore:
         recorded = WINDOW.newest(self.store, session_id)
         if recorded is not None:
             return recorded, "recorded"
-        stored = self.store.last_record(session_id, "plan")
+        stored = self.line(session_id).last_record(session_id, "plan")
         wanted = PlanRecord.from_json(stored.body).window_id if stored else None
         for alias in ("", *self.wired.loaded.settings.models):
             try:

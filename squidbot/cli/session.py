@@ -34,7 +34,7 @@ from squidbot.cli.texts import (
     span,
     stop,
 )
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.transcript.goals import Goals
+    from squidbot.core.transcript.lines import LineState, LineStore
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import CoreAssembly
 
@@ -161,9 +162,9 @@ def _listed(place: OpenStore, session_id: str, messages: int, above_it: str | No
     found |= {"damaged": None, "parent": above_it, "way": BELOW if above_it else None}
     try:
         ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
-        newest = place.store.last_record(session_id, REQUEST)
+        newest = place.line(session_id).last_record(session_id, REQUEST)
         last_request = LastRequest.of(newest) if newest else None
-        stored = place.store.last_record(session_id, "plan")
+        stored = place.line(session_id).last_record(session_id, "plan")
         plan = PlanRecord.from_json(stored.body) if stored else None
         window, source = place.window(session_id)
         parent = parent_of(place.store, session_id)
@@ -338,6 +339,7 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @limit(20, "Messages")
 @click.option("--all", "everything", is_flag=True, help="Show system text, context and tool output, too.")
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
+@click.option("--line", "number", metavar="N", type=click.IntRange(0), help="Show the messages of line N only.")
 def show(  # noqa: PLR0913  # an argument for each option
     place: OpenStore,
     name: str,
@@ -348,18 +350,27 @@ def show(  # noqa: PLR0913  # an argument for each option
     limit: int,
     everything: bool,
     whole: bool,
+    number: int | None,
 ) -> Result:
     """Show the newest messages, or those of RANGE (m17, m17-m30, m17-).
 
     A single message is printed whole. System text, context and tool output are only counted, unless you pass --all or
     set ui.show_context_messages. With --request: what would be sent if nothing new were said, or what was sent; JSON
-    has it byte for byte.
+    has it byte for byte. After an edit or a fork, messages that are not on the line that is talked on are marked; see
+    `squidbot session lines`.
     """
     if request is not None:
         return _request(place, name, None if isinstance(request, str) else request, whole=whole)
     messages = place.length(name)
+    if number is not None and wanted is None and start is None:
+        newest = place.line(name, number).newest_seqs(limit)
+        wanted, limit = (newest[0], newest[-1]) if newest else (0, 0), messages
     first, last = _ends(messages, wanted, start, limit)
     values, found = _page(place, name, first, last)
+    if number is not None:
+        line = place.line(name, number)
+        found = [one._replace(line=None) for one in found if line.has(one.row.seq)]
+        values |= {"line": number, "shown": [one.to_json() for one in found]}
     alone = wanted is not None and len({*wanted}) == 1
     everything = everything or alone or place.wired.loaded.settings.ui.show_context_messages
 
@@ -430,7 +441,8 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
     """Put a message: author, time, size, text, the tool calls it makes."""
     row = shown.row
     cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
-    text = f"{shown.handle}  {shown.who}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    other = "" if shown.line is None else f", on line {shown.line}, not sent"
+    text = f"{shown.handle}  {shown.who}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}{other}"
     out.heading(text, ROLE_STYLES.get(row.role, "bold"))
     if shown.text:
         out.body(shown.text, whole=whole)
@@ -565,16 +577,21 @@ def _send(place: OpenStore, name: str, handle: str) -> Result:
 @click.argument("query")
 @limit(10, "Hits")
 @click.option("--offset", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Hits to skip.")
-def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) -> Result:
-    """Search all messages for QUERY, best first: words (any of them, all are better), "quoted phrases".
+@click.option("--all-lines", is_flag=True, help="Search the messages of other lines, too.")
+def search(  # noqa: PLR0913  # an argument for each option
+    place: OpenStore, name: str, *, query: str, limit: int, offset: int, all_lines: bool
+) -> Result:
+    """Search the messages for QUERY, best first: words (any of them, all are better), "quoted phrases".
 
-    Messages that came since the last search are indexed first.
+    Messages that came since the last search are indexed first. After an edit or a fork, only the line that is talked on
+    is searched.
     """
     now, end = time.time(), offset + limit
     try:
-        words = read_query(query)
+        line, words = place.line(name), read_query(query)
         shown = in_view(place.session(name).room().view)
-        every = hits_of(MessageSearch(place.store, name, place.codec).found(query, now), words, place.codec, shown)
+        turns = MessageSearch(place.store if all_lines else line, name, place.codec)
+        every = hits_of(turns.found(query, now), words, place.codec, shown)
         hits = list(islice(every, offset, end + 1))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="QUERY") from error
@@ -582,13 +599,14 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     values = {
         "session": name,
         "query": query,
-        "hits": [_hit_json(hit) for hit in hits[:limit]],
+        "hits": [{**_hit_json(hit), "other_line": _other_line(line, hit.row.seq)} for hit in hits[:limit]],
         "next_offset": next_offset,
     }
 
     def put(out: Printer) -> None:
         for hit in out.apart(hits[:limit]):
             where = f", {hit.shown}" if hit.shown else ""
+            where += "" if line.has(hit.row.seq) else f", on line {_other_line(line, hit.row.seq)}"
             when = f"{clock(hit.row.time)}, {ago(hit.row.time, now)}"
             out.heading(f"{span(hit.row.seq)}  {hit.row.role}  {when}  score {hit.score:.2f}{where}")
             out.body(shorter(hit.snippet, SNIPPET_CHARS))
@@ -601,10 +619,64 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     return Result(values, put, 0 if hits else ANSWER_IS_NO)
 
 
+def _other_line(line: LineStore, seq: int) -> int | None:
+    """Return the line on which a message was recorded; None if the line at hand has it."""
+    return None if line.has(seq) else line.lines.line_of(seq)
+
+
 def _hit_json(hit: HistoryHit) -> dict[str, object]:
     where = {"in_next_request": hit.shown or None}
     texts = {"role": hit.row.role, "time": hit.row.time, "snippet": hit.snippet}
     return {"id": span(hit.row.seq), "score": hit.score, **texts, **where}
+
+
+@session.command(on="session")
+def lines(place: OpenStore, name: str) -> Result:
+    """List the lines of a session: an edit, a fork or a message made again begins one, and the others stay.
+
+    The model sees the line that is talked on (*).
+    """
+    every = place.line(name).states()
+
+    def put(out: Printer) -> None:
+        now = time.time()
+        out.table(
+            [
+                {
+                    "line": f"{one.number}{' *' if one.is_current else ''}",
+                    "forked": "" if one.parent is None else f"line {one.parent} before {span(one.left_at or 0)}",
+                    "messages": one.messages,
+                    "newest": span(one.last_seq) if one.messages else "",
+                    "begun": "" if one.at is None else f"{clock(one.at)}, {ago(one.at, now)}",
+                }
+                for one in every
+            ]
+        )
+
+    return Result({"session": name, "lines": [_line_json(one) for one in every]}, put)
+
+
+def _line_json(one: LineState) -> dict[str, object]:
+    return {
+        "line": one.number,
+        "parent": one.parent,
+        "left_before": None if one.left_at is None else span(one.left_at),
+        "messages": one.messages,
+        "newest": span(one.last_seq) if one.messages else None,
+        "begun": one.at,
+        "current": one.is_current,
+    }
+
+
+@session.command(on="session", writes=True)
+@click.argument("line", type=click.IntRange(0))
+def switch(place: OpenStore, name: str, *, line: int) -> Result:
+    """Continue along LINE, by its number in `session lines`. Its next request extends the last one that it had."""
+    try:
+        place.session(name).switch(line)
+    except NotFoundError as error:
+        raise click.UsageError(str(error)) from error
+    return Result({"session": name, "line": line}, f"{name}: line {line} is talked on")
 
 
 # -- the view plan, changed by hand ----------------------------------------------------------------------------
@@ -710,7 +782,7 @@ def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
 def goals(place: OpenStore, name: str, *, action: str | None, text: str, done: bool) -> Result:
     """Show the active goal and what belongs to it, or change them: ACTION says how, TEXT what."""
     counter, window_tokens = _counted(place, name)
-    book = GoalBook(place.store, name, window_tokens, counter, wait)
+    book = GoalBook(place.line(name), name, window_tokens, counter, wait)
     if action == "forget":
         forget_named(place.wired, name, text)
     elif action:
@@ -759,7 +831,7 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
     if action and not path:
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)
-    documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
+    documents = SessionDocuments(place.line(name), name, window_tokens, counter, wait)
     sources = DocumentSources.of(place.wired.loaded, documents, lambda _: None)
     actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop}
     actions["forget"] = partial(forget_document, place.wired, name)

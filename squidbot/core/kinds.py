@@ -16,7 +16,7 @@ from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.lineage import CALLER, LINEAGE
-from squidbot.core.transcript.lines import COURSE, HEAD, LINE, OF_ALL, Head, Line, Lines
+from squidbot.core.transcript.lines import COURSE, FIRST, HEAD, LINE, OF_ALL, Head, Line, Lines, own_name
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.records import RecordKind, retry
@@ -89,12 +89,17 @@ def unreadable(store: TranscriptStore, session_id: str) -> Iterator[str]:
     Raises:
         StoreError: the store failed.
     """
+    try:
+        lines = len(Lines.read(store, session_id).made)
+    except DamagedStoreError:  # told below
+        lines = FIRST
     for kind in KINDS:
-        for record in store.records(session_id, kind.name):
-            try:
-                kind.read(record)
-            except DamagedStoreError as error:
-                yield str(error)
+        for line in range(FIRST, lines + 1 if kind.name not in OF_ALL else 1):
+            for record in store.records(session_id, own_name(kind.name, line)):
+                try:
+                    kind.read(record)
+                except DamagedStoreError as error:
+                    yield str(error)
 
 
 def branch(

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from itertools import groupby, islice, takewhile
+from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
@@ -80,6 +80,8 @@ BEGINS_AGAIN: Final = (
 )
 # The result of a call whose run was interrupted.
 CANCELLED: Final = "cancelled before it finished"
+# Why messages are forgotten that a host has removed.
+REMOVED: Final = "the program has removed them"
 # How often the window is cut to shorten a request: one cut may not reach a request far below the window.
 MOST_CUTS: Final = 3
 
@@ -87,8 +89,12 @@ MOST_CUTS: Final = 3
 class HostConversation:
     """One session of a host. Threads may share it: calls of one conversation follow each other."""
 
-    def __init__(self, session: Session, form: HostForm) -> None:
-        """Take a session in the host's form; nothing is read or written yet."""
+    def __init__(self, session: Session, form: HostForm, *, erases: bool = False) -> None:
+        """Take a session in the host's form; nothing is read or written yet.
+
+        With `erases`, messages that the host has removed from its list are forgotten.
+        """
+        self._erases = erases
         self.session = session
         self._form = form
         # Tools use the session, too: their calls must not interrupt a turn.
@@ -274,7 +280,8 @@ class HostConversation:
                 return range(found, len(given))
         if is_all and not self._has_any(given):
             _LOG.info(BEGINS_AGAIN, self.session.session_id)
-            self._leave(0, ())
+            # All of it is gone.
+            self._leave(len(known), [(0, len(known) - 1)])
         return self._unknown(given)
 
     def _rewritten(self, given: Listed, change: Rewritten) -> Sequence[int] | None:
@@ -335,8 +342,10 @@ class HostConversation:
         known = self._known
         line = known.line
         behind = line.seqs(place, place) or [line.head(line.session_id)[0]]
-        runs = [(ends[0], ends[-1]) for first, last in gaps if (ends := line.seqs(first, last))]
-        self.session.core.branch(behind[0], runs, now=time.time())
+        gone = [ends for first, last in gaps if (ends := line.seqs(first, last))]
+        self.session.core.branch(behind[0], [(ends[0], ends[-1]) for ends in gone], now=time.time())
+        if self._erases and gone:
+            self.session.forget(*chain.from_iterable(gone), reason=REMOVED)
         known.take(self.session.core.current_line(), keeps=min([place, *(first for first, _ in gaps)]))
         self._is_settled = False
 
@@ -451,6 +460,8 @@ _LOG: Final = logging.getLogger("squidbot")
 # After this failure in `safely`, the host sends its own request.
 REQUEST: Final = "prepare this request"
 PASS, RAISE = "pass", "raise"
+# What becomes of messages that a program removes.
+HIDE, FORGET = "hide", "forget"
 # The key that an error names where the window of a session is too small.
 WINDOW_KEY: Final = "window.default"
 # Engines from before this process was forked. They are never closed nor collected: closing or using a connection to
@@ -483,7 +494,8 @@ class HostRuntime:
     fraction of the model's window (`read_budget`); a smaller known window wins. Errors name it as `budget_key`.
     After a failure, `on_error="pass"` continues without squidbot and "raise" raises; None means "pass" where the user
     has no choice. `form` is the tag of the host's codec; `key`, `id_of`, `is_whole`, `dump`, `load` and `mark`: see
-    `HostForm`. `scope`: see `scope_of`.
+    `HostForm`. `scope`: see `scope_of`. Messages that a program removes are kept, and the model does not see them; with
+    `on_remove="forget"` they are erased.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -502,20 +514,27 @@ class HostRuntime:
         settings: str | Path | Mapping[str, object] | None = None,
         scope: GivenScope = None,
         on_error: str | None = None,
+        on_remove: str = HIDE,
         budget_key: str = "budget=",
     ) -> None:
         """Check the arguments; `open` checks files.
 
         Raises:
-            ConfigError: the budget, the path, the scope or `on_error` is wrong.
+            ConfigError: the budget, the path, the scope, `on_error` or `on_remove` is wrong.
         """
         if on_error not in (None, PASS, RAISE):
             raise ConfigError(
                 f"on_error = {on_error!a:.60}: use {PASS!r} to continue without squidbot, or {RAISE!r} to stop"
             )
+        if on_remove not in {HIDE, FORGET}:
+            raise ConfigError(
+                f"on_remove = {on_remove!a:.60}: use {HIDE!r} to keep what the program removes, where the model "
+                f"does not see it, or {FORGET!r} to erase it"
+            )
         if store is not None and not _is_file(store):
             raise ConfigError(f"path = {store!a:.60}: pass the path of the store, such as 'mem.db'")
         self._host, self._form, self._how = host, form, (key, id_of, is_whole, dump, load, mark)
+        self._on_remove = on_remove
         self._budget, self._budget_key = read_budget(budget), budget_key
         self._settings = settings if store is None else _with_store(settings, store)
         # Whether the user has written settings, and so knows their keys.
@@ -616,7 +635,9 @@ class HostRuntime:
                 if newest and newest in self._held:
                     session.lock = self._held[newest].session.lock
                 held = self._held[key] = HostConversation(
-                    session, HostForm(engine.wired.codecs[self._form], *self._how)
+                    session,
+                    HostForm(engine.wired.codecs[self._form], *self._how),
+                    erases=self._on_remove == FORGET,
                 )
             self._newest[session_id] = key
             _keep(self._newest, session_id, MOST_NEWEST)
@@ -651,19 +672,21 @@ class HostRuntime:
         """
         return self.engine.wired.store.head(session_id)[0] > 0
 
-    def forget(self, session_id: str, seqs: Sequence[int], reason: str, scope: Scope | None = None) -> None:
-        """Forget messages for good, as `Session.forget` does; the host may send them again.
+    def remove(self, session_id: str, seqs: Sequence[int], reason: str, scope: Scope | None = None) -> None:
+        """Remove the newest messages, as `on_remove` says; the host may send them again.
 
         `scope` is the conversation's; None: that of its last call.
 
         Raises:
-            NotFoundError: there is no such message; nothing was forgotten.
-            StoreError: nothing was forgotten.
+            NotFoundError: there is no such message; nothing was removed.
+            StoreError: nothing was removed.
         """
         session = self.conversation(session_id, scope=scope).session
         with session.lock:  # the other conversations continue meanwhile
-            if seqs:
+            if seqs and self._on_remove == FORGET:
                 session.forget(*seqs, reason=reason)
+            elif seqs:
+                session.branch(min(seqs))
             with self._lock:
                 for key in [key for key in self._held if key.session_id == session_id]:
                     del self._held[key]

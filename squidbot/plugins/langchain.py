@@ -81,14 +81,15 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     a Scope, a user's id or None; without it `user_id` in `configurable` or the context names the user. Where nobody is
     named, facts belong to the conversation alone. The thread_id names the conversation; without one nothing is stored,
     and a warning says so once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
-    and logs why.
+    and logs why. Messages that are removed from the state by `RemoveMessage` stay stored, and the model no longer sees
+    them; with `on_remove="forget"` they are erased.
 
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
         StoreError: the store can't be opened.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a user may say
         self,
         path: str | Path | None = None,
         *,
@@ -96,6 +97,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         settings: str | Path | Mapping[str, object] | None = None,
         scope: GivenScope = None,
         on_error: Literal["pass", "raise"] = "pass",
+        on_remove: Literal["hide", "forget"] = "hide",
     ) -> None:
         """Read the settings and open the store."""
         super().__init__()
@@ -112,6 +114,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             settings=settings,
             scope=scope,
             on_error=on_error,
+            on_remove=on_remove,
         )
         self.hosted.open()
         self.tools: Sequence[BaseTool] = [self._tool(tool) for tool in self.hosted.tools]

@@ -388,8 +388,12 @@ def places(listed: Listed, known: Recorded) -> dict[int, int]:
     ours = [own_id if own_id in ids else words for own_id, words in zip(known.ids[first:], ours, strict=True)]
     theirs = [own_id if own_id in ids else words for own_id, words in zip(listed.ids, theirs, strict=True)]
     found: dict[int, int] = {}
+    behind = 0, 0
     for at, place, length in SequenceMatcher(None, theirs, ours, autojunk=False).get_matching_blocks():
-        found |= {at + step: first + place + step for step in range(length)}
+        # Forgotten messages that the host still lists stand between.
+        gone = place - behind[1] if {*ours[behind[1] : place]} == {GONE} and at - behind[0] == place - behind[1] else 0
+        found |= {at + step: first + place + step for step in range(-gone, length)}
+        behind = at + length, place + length
     return found
 
 
@@ -397,7 +401,9 @@ def has_all(listed: Listed, known: Recorded, match: Match) -> bool:
     """Return whether a line has every message of a list up to the end of a match, and no other one between."""
     found = places(listed, known)
     first = found.get(0)
-    return first is not None and all(found.get(at) == first + at for at in range(match.listed))
+    return first is not None and all(
+        found.get(at) == first + at or known.words[first + at] == GONE for at in range(match.listed)
+    )
 
 
 def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int] | None:

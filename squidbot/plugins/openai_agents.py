@@ -37,6 +37,7 @@ from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core import messages
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
@@ -472,7 +473,7 @@ class StoredSession:
         self._hosted = hosted
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """Return the items, oldest first, or the newest `limit` of them, without forgotten ones.
+        """Return the items, oldest first, or the newest `limit` of them, without removed or forgotten ones.
 
         Raises:
             StoreError: they can't be read.
@@ -491,24 +492,26 @@ class StoredSession:
         conversation.said(CODEC.steps(dict(item) for item in items))
 
     async def pop_item(self) -> Item | None:
-        """Forget the newest message for good, with its whole step, and return its last item; None if empty.
+        """Remove the newest message, with its whole step, and return its last item; None if empty.
+
+        The model no longer sees it; it stays stored, unless `on_remove` is "forget".
 
         Raises:
-            StoreError: it was not forgotten.
+            StoreError: it was not removed.
         """
         row = next(self._backwards(), None)
         if row is None:
             return None
-        self._hosted.forget(self.session_id, [row.seq], "pop_item", self.scope())
+        self._hosted.remove(self.session_id, [row.seq], "pop_item", self.scope())
         return self._items_of(row)[-1]
 
     async def clear_session(self) -> None:
-        """Forget everything for good.
+        """Remove everything, as `pop_item` does.
 
         Raises:
-            StoreError: it was not forgotten.
+            StoreError: it was not removed.
         """
-        self._hosted.forget(self.session_id, [row.seq for row in self._backwards()], "clear_session", self.scope())
+        self._hosted.remove(self.session_id, [row.seq for row in self._backwards()], "clear_session", self.scope())
 
     def scope(self) -> Scope | None:
         """Return the conversation's own scope; None if it has none yet."""
@@ -541,12 +544,12 @@ class StoredSession:
         return adopted(CODEC, self._hosted.engine.wired.codecs[row.codec].portable(row.payload))
 
     def _backwards(self) -> Iterator[StoredMessage]:
-        """Yield the messages that are not forgotten, newest first."""
-        store, most = self._hosted.engine.wired.store, 1
-        end = store.head(self.session_id)[0]
+        """Yield the messages that the model can see, and that are not forgotten, newest first."""
+        line, most = LineStore(self._hosted.engine.wired.store, self.session_id), 1
+        end = line.count_between(0, line.last_seq)
         while end > 0:
             first = max(0, end - most)
-            rows = store.read(self.session_id, first, end - 1)
+            rows = line.pick(self.session_id, line.seqs(first, end - 1))
             yield from (row for row in reversed(rows) if row.category is not Category.FORGOTTEN)
             end, most = first, READ_MESSAGES
 
@@ -993,14 +996,15 @@ class Squidbot:
     durable facts to use: a Scope, SHARED for everyone's, or a function that gets the `context` of each run and returns
     a Scope, a user's id or None; without it `user_id` in the context names the user. Where nobody is named, facts
     belong to the conversation alone. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request
-    unchanged and logs why.
+    unchanged and logs why. What you remove by `pop_item` or `clear_session` stays stored, and the model no longer sees
+    it; `on_remove="forget"` erases it.
 
     Raises:
         ConfigError: an argument or a setting is wrong.
         StoreError: the store can't be opened.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a user may say
         self,
         path: str | Path | None = None,
         *,
@@ -1008,6 +1012,7 @@ class Squidbot:
         settings: str | Path | Mapping[str, object] | None = None,
         scope: GivenScope = None,
         on_error: Literal["pass", "raise"] = "pass",
+        on_remove: Literal["hide", "forget"] = "hide",
     ) -> None:
         """Read the settings and open the store."""
         self.hosted = HostRuntime(
@@ -1019,6 +1024,7 @@ class Squidbot:
             settings=settings,
             scope=scope,
             on_error=on_error,
+            on_remove=on_remove,
         )
         self.hosted.open()
         self.tools: list[FunctionTool] = [self._tool(tool) for tool in self.hosted.tools]

@@ -467,15 +467,15 @@ def test_what_a_host_hands_over_is_recorded_without_a_request(tmp_path: Path) ->
 
 def test_what_is_forgotten_can_be_said_again(tmp_path: Path) -> None:
     """Nothing of it is known any more."""
-    one = hosted(tmp_path / "mem.db")
-    one.forget("a", [], "there is nothing")
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", on_remove="forget")
+    one.remove("a", [], "there is nothing")
     one.conversation("a").said([USER, REPLY])
-    one.forget("a", [1], "a test")
+    one.remove("a", [1], "a test")
     one.conversation("a").said([REPLY])
     texts = [OpenAIChat().text(row.payload) for row in one.engine.wired.store.read("a", 0, 9)]
     assert len(texts) == 3
     assert [text == REPLY["content"] for text in texts] == [False, False, True]
-    one.forget("a", [0, 2], "a test")
+    one.remove("a", [0, 2], "a test")
     rows = one.engine.wired.store.read("a", 0, 9)
     assert not any(word in row.payload for row in rows for word in ("harbour", "Where"))
     one.close()

@@ -187,6 +187,32 @@ def test_removed_messages_are_not_sent(saver: str) -> None:
         assert len(program.squidbot.hosted.conversation("t").session.lines()) == 5
 
 
+def test_removed_messages_are_erased_if_the_program_wants_that() -> None:
+    """Those from the middle, and all of them; a fork erases nothing."""
+    with running("memory") as program:
+        program.say("one", "my password is hunter2", "three")
+        program.squidbot.hosted.close()
+        program.squidbot = Squidbot(program.folder / "mem.db", budget=64_000, on_error="raise", on_remove="forget")
+        program.agent = create_agent(program.model, [], middleware=[program.squidbot], checkpointer=program.saved)
+        program.say("four")
+        program.put(*(RemoveMessage(id=str(message.id)) for message in program.state[2:4]))
+        program.say("five")
+        assert "hunter2" not in str(recorded(program))
+        program.ask({"messages": [HumanMessage("fork")]}, program.said()[1].config)
+        assert "five" in str(recorded(program))
+        before = program.said()[-1].config, program.said()[-2].config
+        program.agent.invoke({"messages": [HumanMessage("again")]}, before[1])
+        assert "hunter2" in str(program.state)
+        assert "hunter2" not in str(program.model.seen[-1])
+        assert [text for text in program.model.seen[-1] if text in {"one", "three", "fork", "again"}] == [
+            "one",
+            "again",
+        ]
+        program.put(RemoveMessage(id=REMOVE_ALL_MESSAGES))
+        program.say("six")
+        assert "again" not in str(recorded(program))
+
+
 @pytest.mark.parametrize("saver", SAVERS)
 def test_an_answer_is_made_again(saver: str) -> None:
     """The one before it is not sent, also later."""

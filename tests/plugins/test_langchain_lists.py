@@ -263,7 +263,7 @@ def test_a_forgotten_message_that_is_listed_again_is_not_recorded_again(family: 
 
     graph = chained(InMemorySaver(), node=node)
     ask(graph, "secret", "b")
-    family.squidbot.hosted.forget("t", [0], "asked")
+    family.squidbot.hosted.conversation("t").session.forget(0)
     ask(graph, "c")
     assert "secret" not in str(family.held())
     assert [len(theirs) for theirs in ids(family).values()] == [9]

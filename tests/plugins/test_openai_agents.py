@@ -101,23 +101,34 @@ def shown(run: Any) -> list[str]:  # noqa: ANN401  # a program that is open
     return [each.text for each in run.model.requests[-1].messages if each.role != "system"]
 
 
-def test_a_program_takes_back_what_was_said(tmp_path: Path) -> None:
-    """The newest message, and all of it: for good; what is said again is recorded again."""
+@pytest.mark.parametrize("on_remove", ["hide", "forget"])
+def test_a_program_takes_back_what_was_said(on_remove: Any, tmp_path: Path) -> None:  # noqa: ANN401  # one of two words
+    """The newest message, and all of it: the model no longer sees it; what is said again is recorded again."""
     with opened(HOST, tmp_path / "mem.db") as run:
+        squid = run.program.squidbot  # type: ignore[attr-defined]  # of this host
+        squid.hosted._on_remove = on_remove  # as if it was made so
         run.say(FACT)
-        session = run.program.squidbot.session(CHAT)  # type: ignore[attr-defined]  # of this host
+        session = squid.session(CHAT)
         popped = asyncio.run(session.pop_item())
         assert popped["content"][0]["text"] == SAID
         assert asyncio.run(session.pop_item()) == {"role": "user", "content": FACT}
+        assert asyncio.run(session.get_items()) == []
         run.say(FACT)
         assert shown(run) == [FACT], "nothing hints at what was taken back"
-        assert FACT.encode() in run.whole()
-        assert [role for role, text in run.said() if text in {FACT, SAID}] == ["user", "assistant"]
+        assert len(asyncio.run(session.get_items())) == 2
         asyncio.run(session.clear_session())
-        assert not any(word in row.payload for row, _ in rows(run.path, CHAT) for word in ("walrus", "Sorting"))
+        stored = [row.payload for row, _ in rows(run.path, CHAT)]
+        assert sum("walrus" in payload for payload in stored) == (2 if on_remove == "hide" else 0)
         assert run.say("Hello!") == SAID
         assert shown(run) == ["Hello!"]
-        assert asyncio.run(run.program.squidbot.session("none").pop_item()) is None  # type: ignore[attr-defined]
+        assert "walrus" not in squid.hosted.answer("history", CHAT, {"id": "m0-m9"})
+        assert asyncio.run(squid.session("none").pop_item()) is None
+
+
+def test_what_becomes_of_removed_messages_is_one_of_two_words(tmp_path: Path) -> None:
+    """Another one is refused, with both."""
+    with pytest.raises(ConfigError, match="on_remove = 'drop': use 'hide'"):
+        Squidbot(tmp_path / "mem.db", on_remove="drop")  # type: ignore[arg-type]
 
 
 def test_a_run_that_clears_its_session_loses_nothing(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ class Lines(NamedTuple):
             before = self.made[one - 1].records.get(kind, 0) if one != FIRST else 0
             own = None if most is None else most - before
             if own is None or own > 0:
-                places.append((_own_name(kind, one), own))
+                places.append((own_name(kind, one), own))
             most = before if most is None else min(most, before)
         return places[::-1]
 
@@ -205,10 +205,10 @@ def on_all_lines(store: TranscriptStore, session_id: str, kind: RecordKind[Value
     """
     lines = Lines.read(store, session_id)
     for line in range(len(lines.made) + 1 if kind.name not in OF_ALL else 1):
-        yield from map(kind.read, store.records(session_id, _own_name(kind.name, line)))
+        yield from map(kind.read, store.records(session_id, own_name(kind.name, line)))
 
 
-def _own_name(kind: str, line: int) -> str:
+def own_name(kind: str, line: int) -> str:
     """Return what the store calls the records that a line has of a kind itself."""
     return kind if line == FIRST else f"{kind}@{line}"
 
