@@ -122,11 +122,28 @@ def branch(
         # Notes are counted with the plan behind which they stand.
         plans = PLAN.all(on, on.session_id)[: counts[PLAN.name]]
         counts[LEDGER.name], counts[FRAGMENT.name] = plans[-1].notes if plans else (0, 0)
-        made = Line(on.line, behind, without, {name: count for name, count in counts.items() if count}, at)
+        known = {name: count for name, count in counts.items() if count}
+        made = _nearest(on, Line(on.line, behind, without, known, at))
         on.store.append(on.session_id, head[0], (), (LINE.record(number - 1, made), _head(on, number)))
         return number
 
     return retry(on.store, on.session_id, act, "no line was begun", wait=wait)
+
+
+def _nearest(on: LineStore, made: Line) -> Line:
+    """Return a line as one that left the line nearest to the first one: it may have nothing of those between."""
+    lines = on.lines
+    while made.parent != FIRST:
+        left = lines.made[made.parent - 1]
+        first = min((change.first_seq for change in lines.course if change.line == made.parent), default=made.behind)
+        own = {kind for kind, count in made.records.items() if count > left.records.get(kind, 0)}
+        # A request for the same answer was made before.
+        if first < made.behind or own - {REQUESTS.name}:
+            break
+        known = {kind: min(count, left.records.get(kind, 0)) for kind, count in made.records.items()}
+        behind, without = min(made.behind, left.behind), (*left.without, *made.without)
+        made = Line(left.parent, behind, without, known, made.at)
+    return made
 
 
 def switch(on: LineStore, line: int, *, wait: Wait | None = None) -> None:

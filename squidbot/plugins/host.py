@@ -30,6 +30,7 @@ from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
 from squidbot.plugins.lists import (
     ENOUGH,
+    FEW_LINES,
     MOST_LINES,
     READ_MESSAGES,
     HostForm,
@@ -43,6 +44,7 @@ from squidbot.plugins.lists import (
     first_new,
     first_unknown,
     gap_at,
+    goes_further,
     has_all,
     leaves,
     matched,
@@ -318,10 +320,13 @@ class HostConversation:
             return None
         # A line that has all of what it has of the list is better than one that goes further, but lacks some of it.
         furthest = (bool(gaps) or has_all(given, known, gone), gone.listed) if gone else (False, 0)
-        for line in islice(start.all(), MOST_LINES):
+        is_many = len(start.lines.made) > FEW_LINES
+        for line in islice(start.all(), MOST_LINES) if furthest < (True, len(given)) else ():
             other = Recorded(line, self._form)
             other.take(line)
-            match = matched(given, other) if line is not start else None
+            if line is start or (is_many and gone and not goes_further(given, other, gone)):
+                continue
+            match = matched(given, other)
             if match is None or (True, match.listed) <= furthest or not has_all(given, other, match):
                 continue
             is_left = match.recorded < len(other)

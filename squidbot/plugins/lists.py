@@ -35,6 +35,8 @@ ENOUGH: Final = 24
 READ_MESSAGES: Final = 256
 # The newest lines that a list is compared with.
 MOST_LINES: Final = 64
+# So many lines are compared whole.
+FEW_LINES: Final = 8
 # The identity of a forgotten message: it matches whatever stands in its place.
 GONE: Final = "forgotten"
 # The order of keys does not change the identity. Recording refuses values that JSON cannot hold.
@@ -170,6 +172,10 @@ class Recorded:
         known = self.ids[place]
         return known == own_id if known and own_id else self.words[place] in {words, GONE}
 
+    def name(self, row: StoredMessage) -> tuple[str, str]:
+        """Return the identity of a message, and the host's id."""
+        return self._words_of(row), self._id_of(row)
+
     def _load(self, of: Callable[[StoredMessage], str], last: int) -> dict[int, str]:
         first = max(0, last + 1 - READ_MESSAGES)
         return {place: of(row) for place, row in enumerate(self.rows(first, last), first)}
@@ -264,13 +270,11 @@ def matched(listed: Listed, known: Recorded) -> Match | None:
     few = max(READ_MESSAGES, 2 * len(listed))
     if len(listed) == 1 and (not listed.ids[0] or listed.ids[0] not in known.ids[-few:]):
         return None
-    places = range(max(0, len(known) - few), len(known))
-    by_id: dict[str, int] = {}
+    first = max(0, len(known) - few)
+    by_id = {own_id: place for place, own_id in enumerate(known.ids[first:], first) if own_id}
     by_words: dict[str, list[int]] = {}
-    for place in places if len(listed) else ():
-        by_words.setdefault(known.words[place], []).append(place)
-        by_id[known.ids[place]] = place
-    by_id.pop("", None)
+    for place, words in enumerate(known.words[first:], first):
+        by_words.setdefault(words, []).append(place)
     for at in range(len(listed) - 1, -1, -1):
         own_id = listed.ids[at]
         found = [by_id[own_id]] if own_id in by_id else by_words.get(listed.words[at], [])
@@ -404,6 +408,14 @@ def has_all(listed: Listed, known: Recorded, match: Match) -> bool:
     return first is not None and all(
         found.get(at) == first + at or known.words[first + at] == GONE for at in range(match.listed)
     )
+
+
+def goes_further(listed: Listed, known: Recorded, match: Match) -> bool:
+    """Return whether a line has the message at which a list leaves another one, in the same place; one row is read."""
+    if match.recorded >= len(known) or match.listed >= len(listed):
+        return False
+    (row,) = known.rows(match.recorded, match.recorded)
+    return known.name(row) == listed.name(match.listed)
 
 
 def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int] | None:

@@ -23,6 +23,7 @@ from squidbot.core.transcript.windows import LEARNED, WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import Erasure, SearchMatch, StoredMessage
     from squidbot.core.ports import TranscriptStore
@@ -125,17 +126,20 @@ class Lines(NamedTuple):
     head: int = FIRST
 
     @classmethod
-    def read(cls, store: TranscriptStore, session_id: str) -> Lines:
-        """Return the lines of a session.
+    def read(cls, store: TranscriptStore, session_id: str, known: Lines | None = None) -> Lines:
+        """Return the lines of a session; `known` is what was read of them before: only the rest is read.
 
         Raises:
             DamagedStoreError: a record can't be read.
             StoreError: the store failed.
         """
-        if store.last_record(session_id, LINE.name) is None:
+        known = known or cls()
+        if not known.made and store.last_record(session_id, LINE.name) is None:
             return cls()
+        made = map(LINE.read, store.records(session_id, LINE.name, len(known.made)))
+        course = map(COURSE.read, store.records(session_id, COURSE.name, len(known.course)))
         head = HEAD.newest(store, session_id)
-        return cls(LINE.state(store, session_id), COURSE.state(store, session_id), head.line if head else FIRST)
+        return cls((*known.made, *made), (*known.course, *course), head.line if head else FIRST)
 
     def way(self, number: int) -> list[int]:
         """Return a line and the lines that it came from, the first line last.
@@ -162,21 +166,23 @@ class Lines(NamedTuple):
             NotFoundError: there is no such line.
         """
         end, without, found = messages, list[Run](), list[Run]()
-        for one in self.way(number):
-            own = _outside(self._own(one, end), without)
-            found = [*own, *found]
+        own = self._own(messages, {*(way := self.way(number))})
+        for one in way:
+            runs = ((first, min(last, end - 1)) for first, last in own.get(one, ()) if first < end)
+            found += _outside(runs, without) if without else runs
             if one != FIRST:
                 left = self.made[one - 1]
                 end, without = min(end, left.behind), [*without, *left.without]
         return tuple(_joined(found))
 
-    def _own(self, number: int, end: int) -> Iterator[Run]:
-        """Yield what was recorded on a line before a message."""
-        changes = (Course(0, FIRST), *self.course, Course(end, FIRST))
+    def _own(self, messages: int, numbers: AbstractSet[int]) -> dict[int, list[Run]]:
+        """Return what was recorded on some of the lines, as runs in order, by line."""
+        found: dict[int, list[Run]] = {}
+        changes = (Course(0, FIRST), *self.course, Course(messages, FIRST))
         for change, following in itertools.pairwise(changes):
-            last = min(following.first_seq, end) - 1
-            if change.line == number and change.first_seq <= last:
-                yield change.first_seq, last
+            if change.line in numbers and change.first_seq < following.first_seq:
+                found.setdefault(change.line, []).append((change.first_seq, following.first_seq - 1))
+        return found
 
     def records(self, number: int, kind: str) -> list[tuple[str, int | None]]:
         """Return where the records of a kind are that a line has: the names in the store, each with how many of it.
@@ -293,7 +299,10 @@ class LineStore:
         """Yield each line of the session, the newest first; the own one is this object."""
         self.head(self.session_id)
         for number in range(len(self.lines.made), -1, -1):
-            yield self if number == self.line else LineStore(self.store, self.session_id, number)
+            one = self if number == self.line else LineStore(self.store, self.session_id, number)
+            if one is not self and self._seen is not None:
+                one._take(self._seen, self._lines)  # noqa: SLF001  # of this class
+            yield one
 
     def states(self) -> tuple[LineState, ...]:
         """Return the lines of the session, in the order in which they were begun."""
@@ -380,7 +389,10 @@ class LineStore:
         if messages and self.line != (course[-1].line if course else FIRST):
             made.append(COURSE.record(len(course), Course(expected_seq, self.line)))
         self.store.append(session_id, expected_seq, messages, made)
-        self._seen = None
+        # If others wrote records meanwhile, the count differs, and the lines are read again.
+        _, known = self._seen or (0, 0)
+        lines = self._lines._replace(course=(*course, *map(COURSE.read, made[len(records) :])))
+        self._take((expected_seq + len(messages), known + len(made)), lines)
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return the messages of the line from the first to the last number, both included."""
@@ -457,7 +469,7 @@ class LineStore:
     def _look(self, counts: tuple[int, int] | None = None) -> None:
         """Read what the line has, where something was written since; `counts` are those of the session now."""
         if self._seen is None or (counts is not None and counts != self._seen):
-            self._take(counts or self.store.head(self.session_id), Lines.read(self.store, self.session_id))
+            self._take(counts or self.store.head(self.session_id), Lines.read(self.store, self.session_id, self._lines))
 
     def _take(self, counts: tuple[int, int], lines: Lines) -> None:
         """Take what the session has, and its lines."""
