@@ -120,7 +120,8 @@ def branch(
         first = min([behind, *(run[0] for run in without)])
         counts = {kind.name: kind.count_before(on, on.session_id, first) for kind in KINDS if kind.name not in OF_ALL}
         # Notes are counted with the plan behind which they stand.
-        plans = PLAN.all(on, on.session_id)[: counts[PLAN.name]]
+        plans = [*_standing(on, first)]
+        counts[PLAN.name] = len(plans)
         counts[LEDGER.name], counts[FRAGMENT.name] = plans[-1].notes if plans else (0, 0)
         known = {name: count for name, count in counts.items() if count}
         made = _nearest(on, Line(on.line, behind, without, known, at))
@@ -128,6 +129,21 @@ def branch(
         return number
 
     return retry(on.store, on.session_id, act, "no line was begun", wait=wait)
+
+
+def _standing(on: LineStore, first: int) -> Iterator[PlanRecord]:
+    """Yield the plans of a line that say nothing of messages from one on, up to the first that does.
+
+    What a plan cuts or notes is in front of its tail; its head may tell goals that were set later, and facts.
+    """
+    goals = [change.seq for change in GOAL.all(on, on.session_id) if change.seq > first]
+    goals += [marked.seq + 1 for marked in MARKED.all(on, on.session_id) if marked.seq >= first]
+    for plan in PLAN.all(on, on.session_id):
+        cut = (*plan.imageless, *plan.limits, *((seq, 0) for run in plan.thinking_dropped for seq in run))
+        is_shared = max([plan.tail_from_seq, *(seq for seq, _ in cut)]) <= first and not plan.remembered
+        if plan.made_at_seq > first and not (is_shared and all(seq > plan.made_at_seq for seq in goals)):
+            return
+        yield plan
 
 
 def _nearest(on: LineStore, made: Line) -> Line:
