@@ -531,7 +531,7 @@ class HostRuntime:
             raise ConfigError(
                 f"on_error = {on_error!a:.60}: use {PASS!r} to continue without squidbot, or {RAISE!r} to stop"
             )
-        if on_remove not in {HIDE, FORGET}:
+        if on_remove not in (HIDE, FORGET):  # of any type
             raise ConfigError(
                 f"on_remove = {on_remove!a:.60}: use {HIDE!r} to keep what the program removes, where the model "
                 f"does not see it, or {FORGET!r} to erase it"

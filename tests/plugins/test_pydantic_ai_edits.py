@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,9 +39,13 @@ class Program:
 
         self.agent: Any = Agent(FunctionModel(answer), capabilities=[self.squidbot])
 
+    def run(self, text: str, **given: object) -> Any:  # noqa: ANN401  # a result of any type
+        """Run a turn."""
+        return asyncio.run(self.agent.run(text, conversation_id="chat", **given))
+
     def say(self, text: str, history: list[ModelMessage] | None) -> list[ModelMessage]:
         """Run a turn behind a history, and return the whole of it."""
-        made = self.agent.run_sync(text, message_history=history, conversation_id="chat")
+        made = self.run(text, message_history=history)
         if history is not None:
             assert self.seen[-1] == [*texts(history), text]
         return list(made.all_messages())
@@ -85,7 +90,7 @@ def test_a_history_with_other_words_is_followed(program: Program) -> None:
 def test_new_messages_alone_are_a_continuation(program: Program) -> None:
     """A program that hands over no history, or that of the newest run, leaves the past to squidbot."""
     program.say("one", None)
-    made = program.agent.run_sync("two", conversation_id="chat")
+    made = program.run("two")
     assert program.seen[-1] == ["one", "answer 1", "two"]
-    program.agent.run_sync("three", message_history=made.new_messages(), conversation_id="chat")
+    program.run("three", message_history=made.new_messages())
     assert program.seen[-1] == ["one", "answer 1", "two", "answer 2", "three"]
