@@ -118,7 +118,7 @@ class Fake(OfflineModel):
 def _reply(step: ScriptedStep) -> AIMessage:
     _fail(step)
     if isinstance(step.native, AIMessage):
-        return step.native
+        return step.native.model_copy()  # LangChain gives each reply an id, in place
     calls: Any = [{"name": call.name, "args": dict(call.arguments), "id": call.call_id} for call in step.calls]
     return AIMessage(step.text, tool_calls=calls, usage_metadata=_usage(step.usage))
 
