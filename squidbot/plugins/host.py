@@ -49,6 +49,7 @@ from squidbot.plugins.lists import (
     leaves,
     matched,
     no_id,
+    past_others,
     places,
     rewritten,
 )
@@ -276,10 +277,13 @@ class HostConversation:
         match = matched(given, known)
         back = edited(given, known, match) if match else 0
         gone = match.before(back) if match and (back or leaves(given, known, match, looked)) else None
+        gone = past_others(known, gone) if gone and not back else gone
         if gone or known.line.lines.made:
             found = self._along(given, gone)
             if found is not None:
                 return range(found, len(given))
+        if match and match.length > 1 and match.recorded < len(known) and not self._form.is_whole:
+            return range(match.listed, len(given))  # what others have said since stays in front of it
         if is_all and not self._has_any(given):
             _LOG.info(BEGINS_AGAIN, self.session.session_id)
             # All of it is gone.

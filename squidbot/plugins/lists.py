@@ -334,10 +334,12 @@ def _arguments(text: str) -> object:
 def leaves(listed: Listed, known: Recorded, match: Match, looked: int | None) -> bool:
     """Return whether a list leaves the line at the end of a match, so that the line's messages behind it are gone.
 
-    It does not if only others have recorded those, behind the first `looked` messages: then the host is behind. A host
-    that lists no replies tells nothing by the lack of one.
+    It does not if only others have recorded those, behind the first `looked` messages: then the host is behind. Nor if
+    all of them are other hosts', which it does not list. A host that lists no replies tells nothing by the lack of one.
     """
     if match.recorded >= len(known) or (looked is not None and match.recorded >= looked):
+        return False
+    if not any(known.words[match.recorded : match.recorded + READ_MESSAGES]):
         return False
     if match.length < 2 and match.listed != match.recorded:
         return False
@@ -433,6 +435,14 @@ def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int]
                 break
             place += step
     return None
+
+
+def past_others(known: Recorded, match: Match) -> Match:
+    """Return a match that goes on behind the messages of other hosts."""
+    place = match.recorded
+    while place < len(known) and not known.words[place]:
+        place += 1
+    return match._replace(recorded=place)
 
 
 def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:

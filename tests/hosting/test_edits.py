@@ -103,6 +103,23 @@ class Program:
             self.host, self.is_known = runtime(self.path, has_ids=self.has_ids), False
 
 
+def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
+    """In a new process, whose list never had it; an edit leaves out only what was on the list."""
+    program = Program(tmp_path / "mem.db", has_ids=False)
+    program.say("one")
+    talk = HostRuntime(tmp_path / "mem.db", host="another", form="anthropic.messages", budget=64_000)
+    talk.conversation("t").said([{"role": "user", "content": "beside"}, {"role": "assistant", "content": "indeed"}])
+    talk.close()
+    program.act("restart", 0, "")
+    conversation = program.host.conversation("t")
+    program.listed.append(program.message("user", "two"))
+    assert words(conversation.before(program.listed)) == ["one", "answer 0", "beside", "indeed", "two"]
+    conversation.after(program.message("assistant", "aye"))
+    edited = [*program.listed[:-1], program.message("user", "two instead")]
+    assert words(conversation.before(edited)) == ["one", "answer 0", "beside", "indeed", "two instead"]
+    program.host.close()
+
+
 ACTS = ["say", "say", "regenerate", "edit", "back", "words", "remove", "switch", "restart"]
 
 
