@@ -123,14 +123,31 @@ def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
 ACTS = ["say", "say", "regenerate", "edit", "back", "words", "remove", "switch", "restart"]
 
 
-@pytest.mark.parametrize("has_ids", [True, False])
-@given(acts=st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 9), st.sampled_from(["yes", "no", "go on"]))))
-@settings(deadline=None, max_examples=100)
-def test_the_model_sees_what_the_list_has(has_ids: bool, acts: list[tuple[str, int, str]]) -> None:  # noqa: FBT001  # both
-    """Whatever its user does, and however often the same words are said."""
+HISTORIES = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 9), st.sampled_from(["yes", "no", "go on"])))
+
+
+def run(acts: list[tuple[str, int, str]], *, has_ids: bool) -> None:
+    """Do all that; the model sees the list in each request, however often the same words are said."""
     with tempfile.TemporaryDirectory() as folder:
         program = Program(Path(folder) / "mem.db", has_ids=has_ids)
         for act in acts:
             program.act(*act)
         program.say("the end")
         program.host.close()
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@given(acts=HISTORIES)
+@settings(deadline=None, max_examples=100)
+def test_the_model_sees_what_the_list_has(has_ids: bool, acts: list[tuple[str, int, str]]) -> None:  # noqa: FBT001  # both
+    """Whatever its user does."""
+    run(acts, has_ids=has_ids)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_ids", [True, False])
+@given(acts=HISTORIES)
+@settings(deadline=None, max_examples=5_000)
+def test_the_model_sees_what_the_list_has_in_many_histories(has_ids: bool, acts: list[tuple[str, int, str]]) -> None:  # noqa: FBT001  # both
+    """The same, ten thousand times."""
+    run(acts, has_ids=has_ids)
