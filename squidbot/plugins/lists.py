@@ -167,6 +167,11 @@ class Recorded:
         line = self.line
         return line.pick(line.session_id, line.seqs(first, last))
 
+    def message(self, place: int) -> Message:
+        """Return a message of this host as squidbot reads it."""
+        (row,) = self.rows(place, place)
+        return self._form.codec.to_message(as_object(row.payload))
+
     def same(self, place: int, words: str, own_id: str) -> bool:
         """Return whether a message of a list is the recorded one: by the host's ids if both have one."""
         known = self.ids[place]
@@ -312,9 +317,7 @@ def edited(listed: Listed, known: Recorded, match: Match) -> int:
         at, place = match.listed - back, match.recorded - back
         if known.words[place] in {"", GONE, listed.words[at]}:
             continue
-        (row,) = known.rows(place, place)
-        recorded = known._form.codec.to_message(as_object(row.payload))  # noqa: SLF001
-        if _said(recorded) != _said(listed.message(at)):
+        if _said(known.message(place)) != _said(listed.message(at)):
             found = back
     return found
 
