@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import replace
 from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
@@ -85,6 +85,8 @@ BEGINS_AGAIN: Final = (
 CANCELLED: Final = "cancelled before it finished"
 # Why messages are forgotten that a host has removed.
 REMOVED: Final = "the program has removed them"
+# So many runs at once are told apart in one conversation.
+MOST_RUNS: Final = 8
 # How often the window is cut to shorten a request: one cut may not reach a request far below the window.
 MOST_CUTS: Final = 3
 
@@ -106,6 +108,8 @@ class HostConversation:
         self._known = Recorded(session.core.line, form)
         # The marks of the newest list, and how many of its messages a reply follows, that reply included.
         self._marks: list[tuple[str, int]] = []
+        # How the newest lists began. Runs at once list only their own turns: what one records is no edit of another's.
+        self._begun: deque[tuple[str, int]] = deque(maxlen=MOST_RUNS)
         self._settled = 0
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
@@ -248,11 +252,21 @@ class HostConversation:
             # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
             ids = known.ids[-READ_MESSAGES:]
             change = rewritten([(each, 0) for each in ids], [(each, 0) for each in given.ids], len(ids))
-        new = self._rewritten(given, change) if change else None
+        is_besides = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._begun
+        new = self._rewritten(given, change) if change and not is_besides else None
+        if new is None and is_besides and not known.line.lines.made:
+            new = self._listed_besides(given)
         if new is None:
             new = self._behind(given, looked, is_all=is_kept or (is_kept is False and bool(self._marks)))
         self._marks, self._settled = marks, given.replied()
+        if marks and marks[0] not in self._begun:
+            self._begun.append(marks[0])
         return [given.message(at) for at in new], [given.name(at) for at in new]
+
+    def _listed_besides(self, given: Listed) -> Sequence[int] | None:
+        """Return the indexes of what is new in the list of one of several runs at once; None if none of it is known."""
+        match = matched(given, self._known)
+        return range(match.listed, len(given)) if match else None
 
     def _has_any(self, given: Listed) -> bool:
         """Return whether the line has any message of a list, or none of this host's at all."""

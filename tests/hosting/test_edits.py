@@ -103,6 +103,23 @@ class Program:
             self.host, self.is_known = runtime(self.path, has_ids=self.has_ids), False
 
 
+def test_runs_at_once_leave_out_nothing_of_each_other(tmp_path: Path) -> None:
+    """Each lists its own turn only: what the other one has recorded meanwhile is no edit."""
+    program = Program(tmp_path / "mem.db", has_ids=False)
+    talk = program.host.conversation("t")
+    one, two = ([program.message("user", text)] for text in ("one", "two"))
+    talk.before(one)
+    one.append(program.message("assistant", "first"))
+    talk.after(one[-1])
+    talk.before(two)
+    two.append(program.message("assistant", "second"))
+    talk.after(two[-1])
+    one.append(program.message("user", "and?"))
+    assert words(talk.before(one)) == ["one", "first", "two", "second", "and?"]
+    assert len(talk.session.lines()) == 1
+    program.host.close()
+
+
 def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
     """In a new process, whose list never had it; an edit leaves out only what was on the list."""
     program = Program(tmp_path / "mem.db", has_ids=False)
