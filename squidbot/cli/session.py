@@ -368,8 +368,7 @@ def show(  # noqa: PLR0913  # an argument for each option
     first, last = _ends(messages, wanted, start, limit)
     values, found = _page(place, name, first, last)
     if number is not None:
-        line = place.line(name, number)
-        found = [one._replace(line=None) for one in found if line.has(one.row.seq)]
+        found = _of_line(place.line(name, number), found)
         values |= {"line": number, "shown": [one.to_json() for one in found]}
     alone = wanted is not None and len({*wanted}) == 1
     everything = everything or alone or place.wired.loaded.settings.ui.show_context_messages
@@ -382,6 +381,11 @@ def show(  # noqa: PLR0913  # an argument for each option
         _put_ways(out, first, last, messages if found else 0, limit)
 
     return _with_damage(name, values, put)
+
+
+def _of_line(line: LineStore, found: Sequence[ShownMessage]) -> list[ShownMessage]:
+    """Return the messages that a line has."""
+    return [one._replace(line=None) for one in found if line.has(one.row.seq)]
 
 
 def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], None]) -> Result:

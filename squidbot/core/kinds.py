@@ -118,7 +118,8 @@ def branch(
     def act(head: tuple[int, int]) -> int:
         number = len(Lines.read(on.store, on.session_id).made) + 1
         first = min([behind, *(run[0] for run in without)])
-        counts = {kind.name: kind.count_before(on, on.session_id, first) for kind in KINDS if kind.name not in OF_ALL}
+        apart = OF_ALL | {PLAN.name, LEDGER.name, FRAGMENT.name}
+        counts = {kind.name: kind.count_before(on, on.session_id, first) for kind in KINDS if kind.name not in apart}
         # Notes are counted with the plan behind which they stand.
         plans = [*_standing(on, first)]
         counts[PLAN.name] = len(plans)

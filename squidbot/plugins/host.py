@@ -252,10 +252,10 @@ class HostConversation:
             # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
             ids = known.ids[-READ_MESSAGES:]
             change = rewritten([(each, 0) for each in ids], [(each, 0) for each in given.ids], len(ids))
-        is_besides = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._begun
-        new = self._rewritten(given, change) if change and not is_besides else None
-        if new is None and is_besides and not known.line.lines.made:
-            new = self._listed_besides(given)
+        is_other_run = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._begun
+        new = self._rewritten(given, change) if change and not is_other_run else None
+        if new is None and is_other_run and not known.line.lines.made:
+            new = self._of_other_run(given)
         if new is None:
             new = self._behind(given, looked, is_all=is_kept or (is_kept is False and bool(self._marks)))
         self._marks, self._settled = marks, given.replied()
@@ -263,7 +263,7 @@ class HostConversation:
             self._begun.append(marks[0])
         return [given.message(at) for at in new], [given.name(at) for at in new]
 
-    def _listed_besides(self, given: Listed) -> Sequence[int] | None:
+    def _of_other_run(self, given: Listed) -> Sequence[int] | None:
         """Return the indexes of what is new in the list of one of several runs at once; None if none of it is known."""
         match = matched(given, self._known)
         return range(match.listed, len(given)) if match else None

@@ -788,3 +788,27 @@ def test_help_of_every_command_is_quick() -> None:
         "squidbot.adapters.common",
         "squidbot.adapters.common.packages",  # names alone: what `--version` asks for
     }
+
+
+# -- `squidbot session lines`, `switch`, and what is on another line --------------------------------------------------
+
+
+def test_lines_of_a_session_are_listed_shown_and_searched(copied: Callable[..., Result]) -> None:
+    """What the model no longer sees is marked, and found where that is asked for; a switch goes back to it."""
+    with squidbot.load("squidbot.toml") as engine:
+        assert engine.session("support/42").branch("m94") == 1
+    lines = json.loads(copied("session", "lines", "support/42", "--json").output)["lines"]
+    assert [(one["line"], one["messages"], one["left_before"], one["current"]) for one in lines] == [
+        (0, 96, None, False),
+        (1, 94, "m94", True),
+    ]
+    assert "1 *" in copied("session", "lines", "support/42").output
+    assert "on line 0, not sent" in copied("session", "show", "support/42", "m94").output
+    assert "not sent" not in copied("session", "show", "support/42", "--line", "0").output
+    shown = json.loads(copied("session", "show", "support/42", "--line", "1", "--json").output)["shown"]
+    assert shown[-1]["id"] == "m93"
+    found = [copied("session", "search", "support/42", "part_23_1", *more).output for more in ((), ("--all-lines",))]
+    assert ["m95" in text for text in found] == [False, True]
+    assert copied("session", "switch", "support/42", "0").output == "support/42: line 0 is talked on\n"
+    assert "not sent" not in copied("session", "show", "support/42", "m94").output
+    assert "there is no line 7" in copied("session", "switch", "support/42", "7").output
