@@ -17,6 +17,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
 from squidbot.core.forgetting import FactRetraction
 from squidbot.core.memories import NOBODY
+from squidbot.core.memory.standing import said_in
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import MemoryService, retract
@@ -301,14 +302,17 @@ class Wired:
         place = f"{self.loaded.source}.summary.scheduler"
         return make("scheduler", TIMERS, name, "", place) if name in TIMERS else None
 
-    def memories(self, meter: Meter, scope: Scope, session_id: str = "") -> Memories:
+    def memories(self, meter: Meter, scope: Scope, session_id: str = "", *, every_line: bool = False) -> Memories:
         """Return the durable facts that a scope sees; what is forgotten of them goes from what sessions were told, too.
+
+        `every_line`: also those that stand only on lines that nobody talks on, marked, for people.
 
         Raises:
             ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
             StoreError: the store can't be opened.
         """
-        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.retract)
+        found = self.remembering.memories(meter, scope, session_id)
+        return replace(found, forgot=self.retract, is_said=said_in(self.store), every_line=every_line)
 
     def retract(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
         """Take facts out of all that sessions of the store were told of them, and return the ids of these sessions.

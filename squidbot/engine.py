@@ -316,11 +316,13 @@ class Engine:
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
 
+        Those that were said only on lines that nobody talks on are marked "on another line": models don't see them.
+
         Raises:
             ConfigError: memory is off, its provider is unknown, or a pattern is invalid.
             StoreError: the store can't be opened.
         """
-        return self.wired.memories(self.wired.meter(), scope)
+        return self.wired.memories(self.wired.meter(), scope, every_line=True)
 
     @takes(paths=items(path, "several paths"), scope=whose, dry_run=flag, drops=flag)
     def reindex(

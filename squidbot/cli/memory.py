@@ -117,8 +117,8 @@ def opened(
 ) -> Iterator[tuple[Memories, Loaded]]:
     """Yield the facts that a scope sees, in the named file or that of the settings; and the settings.
 
-    `makes` creates a missing file. With `withdrawn`, forgotten facts also leave the sessions that had them in requests,
-    in the named file or that of the settings; it receives the ids of these sessions.
+    `makes` creates a missing file. The sessions in it, or in that of the settings, tell which facts are on another line.
+    With `withdrawn`, forgotten facts also leave the sessions that had them in requests; it receives their ids.
 
     Raises:
         ConfigError: a setting is wrong, or facts would be kept in memory only.
@@ -134,14 +134,12 @@ def opened(
         raise ConfigError("facts are in memory only; pass --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: no such file; squidbot memory add creates it")
-    store = StoreTable() if withdrawn is None else _sessions_of(loaded, file)
+    store = StoreTable() if makes else _sessions_of(loaded, file)
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
-        memories = wired.remembering.memories(wired.meter(), scope)
-        if withdrawn is not None:
-            memories = replace(memories, forgot=lambda *fact: withdrawn.update(wired.retract(*fact)))
-        yield memories, wired.loaded
+        forgot = None if withdrawn is None else lambda *fact: withdrawn.update(wired.retract(*fact))
+        yield replace(wired.memories(wired.meter(), scope, every_line=True), forgot=forgot), wired.loaded
     finally:
         wired.close()
 

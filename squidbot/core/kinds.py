@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, Protocol
 
 from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.last_request import REQUESTS
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER
-from squidbot.core.plan import PlanRecord
+from squidbot.core.plan import JOURNAL_SECTION, PlanRecord
 from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL
@@ -139,9 +140,13 @@ def _standing(on: LineStore, first: int) -> Iterator[PlanRecord]:
     """
     goals = [change.seq for change in GOAL.all(on, on.session_id) if change.seq > first]
     goals += [marked.seq + 1 for marked in MARKED.all(on, on.session_id) if marked.seq >= first]
+    # Facts that stand elsewhere are found when the next request is made; an entry of the journal is no fact.
+    noted = min((mark.time for mark in JOURNALED.all(on, on.session_id) if mark.until_seq > first), default=math.inf)
     for plan in PLAN.all(on, on.session_id):
         cut = (*plan.imageless, *plan.limits, *((seq, 0) for run in plan.thinking_dropped for seq in run))
-        is_shared = max([plan.tail_from_seq, *(seq for seq, _ in cut)]) <= first and not plan.remembered
+        is_shared = max([plan.tail_from_seq, *(seq for seq, _ in cut)]) <= first
+        tells = any(section.name == JOURNAL_SECTION for section in plan.sections)
+        is_shared = is_shared and not (tells and (plan.created_at is None or plan.created_at >= noted))
         if plan.made_at_seq > first and not (is_shared and all(seq > plan.made_at_seq for seq in goals)):
             return
         yield plan

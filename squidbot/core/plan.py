@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # Why a plan may change. "repaired": a tool result came after its step was sent without it.
-# "rollover": only the current turn is wanted, or fits.
+# "rollover": only the current turn is wanted, or fits. "branch": what was sent is not on the line that is talked on.
 CAUSES = frozenset(
     {
         "opened",
@@ -32,6 +32,7 @@ CAUSES = frozenset(
         "manual",
         "undo",
         "restore",
+        "branch",
         "forget",
         "repaired",
     },

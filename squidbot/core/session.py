@@ -13,7 +13,7 @@ from squidbot.core import events
 from squidbot.core.budget import LEAST_FRACTION, reliability
 from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much, limit_as_before
 from squidbot.core.compaction.turn import Inputs, Planner, Room, arrival, decide, inputs_as_before
-from squidbot.core.compaction.undo import RAW, request_again, to_plan, to_the_one_before
+from squidbot.core.compaction.undo import RAW, request_again, to_line, to_plan, to_the_one_before
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.event_builders import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.events import Event
@@ -330,8 +330,16 @@ class CoreSession:
         on = self.current_line()
         if not on.has(seq) and seq != on.head(self.session_id)[0]:
             raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
+        left, old = self._state.current(), self._state.context._replace(transcripts=on.on(on.line))
         number = branch(on, seq, tuple(without), at=now, wait=self._state.context.wait)
-        self._state.current()
+        gone = min((first for first, _ in without), default=None)
+
+        def begin(stored: CurrentView) -> None:
+            if stored.messages and (stored.plan != left.plan or gone is not None):
+                back = to_line(old, stored.plan, gone)
+                self._points.begin_line(self._sane_planner(stored, None, now), back, left)
+
+        self._state.tried(begin, "the new line has no plan of its own")
         return number
 
     def switch(self, line: int) -> None:
@@ -1015,12 +1023,25 @@ class RestorePoints:
         self._state.notify_plan(events.PLAN_UNDONE, plan)
         return plan
 
+    def begin_line(self, planner: Planner, back: Return, left: CurrentView) -> None:
+        """Store the plan that a new line begins with, if what it sends differs from what was sent: from `left`.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        change = planner.branched(back, left)
+        if change is not None:
+            self._store(planner, back, change)
+
     def _write(self, planner: Planner, back: Return, extra: Sequence[Record] = ()) -> PlanRecord:
-        """Store the plan that returns to another one, with the notes as they were under it."""
+        """Store the plan that returns to another one."""
+        return self._store(planner, back, planner.restored(back), extra)
+
+    def _store(self, planner: Planner, back: Return, change: NewPlan, extra: Sequence[Record] = ()) -> PlanRecord:
+        """Store a plan with the notes as they were under the one that it returns to."""
         from squidbot.core.notes.notebook import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
 
         notes = self._state.open_notes()
-        change = planner.restored(back)
         records = rewound(notes, back.target.notes, back.target.merged_through)
         plan = self._state.write(planner.stored, change, (records, counts_behind(notes, records)), extra)
         self._state.reopen_notes()

@@ -645,6 +645,20 @@ def stretch_of(wired: Wired, entry: JournalEntry) -> tuple[int, int]:
     return (until, wired.store.head(entry.source_session)[0]) if entry.time > int(newest) else (0, 0)
 
 
+def is_on_line(wired: Wired, entry: JournalEntry) -> bool:
+    """Return whether all messages that an entry was written from are on the line that is talked on.
+
+    It was written from the line on which the newest of them was recorded.
+    """
+    now = LineStore(wired.store, entry.source_session)
+    first, behind = stretch_of(wired, entry) if entry.source_session and now.lines.made else (0, 0)
+    if first >= behind:
+        return True
+    then = now.on(now.lines.line_of(behind - 1))
+    runs = [(max(start, first), min(end, behind - 1)) for start, end in then.runs]
+    return all(now.has_all(start, end) for start, end in runs if start <= end)
+
+
 def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None:
     """Return an entry rewritten by rule from its messages as they are now; None if they are empty.
 

@@ -1159,7 +1159,7 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
         SquidbotError: one of the files exists; nothing was written.
         StoreError: the store or the disk failed.
     """
-    facts = [Note(one.text, one.category, one.time) for one in every(memories.store, memories.view)][::-1]
+    facts = [Note(one.text, one.category, one.time) for one in every(memories.shown, memories.view)][::-1]
     entries = [Note(entry.summary, " ".join(entry.tags), entry.time) for entry in journal.latest(MOST_ENTRIES).entries][
         ::-1
     ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.journal import digest, is_entry
 from squidbot.core.memory.injection import InjectionLimits, cold_start, memories_in, sections
+from squidbot.core.memory.standing import said_in, stands
 from squidbot.core.memory.text import safe
 from squidbot.core.plan import JOURNAL_SECTION, Section
 from squidbot.core.transcript.goals import stored_goals
@@ -18,6 +20,7 @@ from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import JOURNAL as NOTED
 from squidbot.core.view.marks import fence, holds, tool_names
 from squidbot.core.view.renderer import fenced
+from squidbot.services.background import is_on_line
 from squidbot.wiring.extensions import SessionHooks, sections_of
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.core.journal import JournalEntry
-    from squidbot.core.memories import Scope
+    from squidbot.core.memories import Memory, Scope
     from squidbot.core.memory.view import Memories
     from squidbot.core.tokens.counters import Meter
 
@@ -86,6 +89,17 @@ class UnpromptedMemory:
             self._sections = None
         return found
 
+    def unsaid(self, memory_ids: Collection[str]) -> bool:
+        """Return whether one of these facts was said by this session alone, and not on the line that is talked on.
+
+        What other sessions left goes with the next plan: looking into each of them would slow every turn.
+        """
+        facts = [one for one in memory_ids if not is_entry(one)]
+        own = said_in(self._wired.store, self._call.session_id)
+        nothing: list[Memory] = []
+        known = self._tried(lambda: self._memories.store.get(facts), nothing)
+        return not all(stands(memory, own) for memory in known)
+
     def _head(self, limit_tokens: int) -> tuple[Section, ...]:
         if not self._is_said:
             return ()
@@ -119,7 +133,8 @@ class UnpromptedMemory:
     @cached_property
     def _memories(self) -> Memories:
         call = self._call
-        return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
+        found = self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
+        return replace(found, is_said=said_in(self._wired.store))
 
     def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "facts are not shown") -> Value:
         """Return the result of `act`; after a failure, which becomes an event, return `otherwise`."""
@@ -140,6 +155,8 @@ def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
 
 # No line of an entry is longer.
 LINE_CHARS = 10_000
+# Where the newest entry was written on a line that nobody talks on, so many are looked at.
+LOOKED_THROUGH: Final = 20
 
 
 def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_tokens: int) -> tuple[str, str]:
@@ -152,7 +169,7 @@ def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_t
         ConfigError: a pattern of the journal is wrong.
         StoreError: the disk or the store failed.
     """
-    entry = wired.journals.newest(scope)
+    entry = _newest(wired, scope)
     if entry is None:
         return "", ""
     goals = _goals(wired, scope, entry) if entry.source_session not in {"", session_id} else []
@@ -164,6 +181,19 @@ def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_t
         most_tokens=most_tokens,
     )
     return _safe(made), entry.entry_id
+
+
+def _newest(wired: Wired, scope: Scope) -> JournalEntry | None:
+    """Return the newest entry of a scope's journal that was written from messages on a line that is talked on.
+
+    None if there is none, or none among the newest 20: whoever left as many lines has begun something else.
+    """
+    entry = wired.journals.newest(scope)
+    if entry is None or is_on_line(wired, entry):
+        return entry
+    return next(
+        (one for one in wired.journals.of(scope).latest(LOOKED_THROUGH).entries if is_on_line(wired, one)), None
+    )
 
 
 def _safe(text: str) -> str:

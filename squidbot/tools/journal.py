@@ -9,6 +9,8 @@ from squidbot.core.errors import BudgetError, ConfigError, RecallError, StoreErr
 from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, day_of, digest
 from squidbot.core.memory.text import safe
 from squidbot.core.view.marks import JOURNAL, fence
+from squidbot.services.background import is_on_line
+from squidbot.services.injected import LOOKED_THROUGH
 from squidbot.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -49,11 +51,9 @@ def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "
     if not 0 <= limit <= _MOST_SHOWN:
         raise RecallError(f"limit {limit} is out of range: 1 to {_MOST_SHOWN}")
     journal, count, tag, day = _journal(context), limit or _SHOWN, tag.strip().removeprefix("#"), day.strip()
-    if day:
-        newest = reversed(journal.of_day(day).entries)
-        entries = tuple(islice((entry for entry in newest if not tag or tag in entry.tags), count))
-    else:
-        entries = journal.latest(count, tag=tag).entries
+    newest = reversed(journal.of_day(day).entries) if day else journal.latest(count + LOOKED_THROUGH, tag=tag).entries
+    tagged = (entry for entry in newest if not tag or tag in entry.tags)
+    entries = tuple(islice((entry for entry in tagged if is_on_line(context.wired, entry)), count))
     if not entries:
         return "[the journal has no such entries]"
     for count in range(len(entries), 0, -1):

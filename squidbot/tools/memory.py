@@ -11,6 +11,7 @@ from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.facts import ABOUT, TRAIT
 from squidbot.core.memory.view import MOST_HITS, MemoryQuery, NewMemory
+from squidbot.core.transcript.lines import LineStore
 from squidbot.tools import history
 from squidbot.tools.tool import Tool
 
@@ -45,8 +46,8 @@ def _add(context: ToolContext, text: str, category: str = "", replaces: str = ""
     """
     from squidbot.core.memory.extract import trait_in  # noqa: PLC0415  # its patterns take a third of a start to compile
 
-    store, now, session = context.wired.store, context.now, context.session
-    last_seq = store.head(context.session_id)[0] - 1 if session else -1
+    now, session = context.now, context.session
+    last_seq = LineStore(context.wired.store, context.session_id).last_seq if session else -1
     source = Source(context.session_id, last_seq, last_seq) if last_seq >= 0 else None
     added = NewMemory(text, _checked(category) or "background", replaces, source=source)
     redactor = context.wired.remembering.redactor

@@ -57,6 +57,17 @@ def test_fact_is_added_found_and_listed() -> None:
     assert fact["reason"] == "added on the command line"
 
 
+def test_fact_of_another_line_is_marked() -> None:
+    """Models don't see it, people do."""
+    with squidbot.load({"store": {"path": STORE}, "memory": {"extract": "rules"}}) as engine:
+        session = engine.session("s", scope=squidbot.Scope(user="ann"))
+        session.record({"role": "user", "content": "Hello."}, "Yes?", {"role": "user", "content": "I live in Rome."})
+        engine.run_jobs()
+        session.branch("m2")
+    shown = run("list", "--user", "ann", "--store", STORE).stdout
+    assert "lives in Rome. (just now, m2 of session s, on another line)" in shown
+
+
 def test_nothing_relevant_is_said_and_is_exit_code_1() -> None:
     """An honest no."""
     run("add", "Ann keeps bees.", "--store", STORE)

@@ -43,6 +43,10 @@ class Begins:
         """Return none."""
         return frozenset(()) & frozenset(memory_ids)
 
+    def unsaid(self, memory_ids: Collection[str]) -> bool:
+        """Return False: all was said here."""
+        return not frozenset(memory_ids)
+
 
 def told(assembly: CoreAssembly) -> list[int]:
     """Return the messages behind which facts stand."""

@@ -67,6 +67,10 @@ class Tells:
         """Return those that are gone."""
         return frozenset(memory_ids) & self.gone
 
+    def unsaid(self, memory_ids: Collection[str]) -> bool:
+        """Return False: all was said here."""
+        return not frozenset(memory_ids)
+
 
 def engine_over(store: InMemoryStore, observer: Heard | None = None) -> ContextEngine:
     """Return an engine over a store."""

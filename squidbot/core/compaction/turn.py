@@ -43,6 +43,7 @@ from squidbot.core.last_request import SEALED_PARTS, LastRequest, Mode, digest, 
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import JOURNAL_SECTION
 from squidbot.core.tokens.calibration import MOST_FACTOR, UsageCalibration
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.removals import RETRACTION
 from squidbot.core.view.assembly import CoreAssembly
 from squidbot.core.view.current import load, without_question
@@ -92,9 +93,9 @@ SHARE = 10
 # After so many plans in a row that would have saved too little, compaction pauses.
 MOST_SKIPS = 2
 # Causes of plans that were made by hand.
-BY_HAND = frozenset({"manual", "undo", "restore", "forget"})
+BY_HAND = frozenset({"manual", "undo", "restore", "branch", "forget"})
 # Causes that keep a restored plan in force: nobody asked for less.
-_KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
+_KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "branch", "forget"})
 # Causes that replace even a restored plan.
 _URGENT = frozenset({"overflow", "opened", "rollover"})
 # What an error blames where answers are too large with what their messages do not show, such as reasoning.
@@ -135,6 +136,9 @@ class UnpromptedContext(Protocol):
 
     def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these facts must not be sent any more: they were forgotten, or belong to somebody else."""
+
+    def unsaid(self, memory_ids: Collection[str]) -> bool:
+        """Return whether one of these facts was said by this session alone, and not on the line that is talked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +414,8 @@ class Planner:
             plan_id = stored.plan.plan_id if stored.plan else -1
             if RETRACTION.read(stored.withdrawn).is_missed(plan_id, [part.first_seq for part in stored.sent]):
                 return "forget"
+        if self._tells_of_others():
+            return "branch"
         last = self.last_sent
         if last is None or not self.outside_changed:
             return None
@@ -423,6 +429,14 @@ class Planner:
         if stored.plan is not None or self.last_request.window_id == self.window.window_id:
             return False
         return bool((self.head and stored.messages <= stored.lead_count) or self.remembered)
+
+    def _tells_of_others(self) -> bool:
+        """Return whether the plan's head has facts that stand on other lines alone."""
+        unprompted, plan, on = self.inputs.unprompted, self.stored.plan, self.context.transcripts
+        if unprompted is None or plan is None or not (isinstance(on, LineStore) and on.lines.made):
+            return False
+        facts = [fact for section in plan.remembered for fact in section.memories]
+        return bool(facts) and unprompted.unsaid(facts)
 
     def _outside_with(self, head: Sequence[Section]) -> Cost:
         return spent((*self.system, *map(self.context.renderer.section, head))).plus(self.tools_cost)
@@ -881,6 +895,18 @@ class Planner:
         """
         change = again(self.context, self.settings, self.stored, self.call_context(self.stored), back)
         return self.signed(change, self._last_digests, held=True)
+
+    def branched(self, back: Return, left: CurrentView) -> NewPlan | None:
+        """Return the plan with which a new line begins; `left` is what was sent on the one that it left.
+
+        None where that does not fit: the next request compacts.
+        """
+        call = self.call_context(self.stored)
+        try:
+            change = again(self.context, self.settings, self.stored, call, back, left=left)
+        except BudgetError:
+            return None
+        return self.signed(change, self._last_digests)
 
     def without(self, forgetting: SessionWithout) -> NewPlan | None:
         """Return the plan with which the session goes on without forgotten messages; `None` where none is needed.

@@ -20,6 +20,8 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.core.compaction.pressure import CallContext
     from squidbot.core.compaction.turn import Inputs
     from squidbot.core.messages import ContextWindow, Part
@@ -38,14 +40,16 @@ class Return(NamedTuple):
     """The plan to return to.
 
     Attributes:
-        cause: "undo" or "restore".
+        cause: "undo", "restore" or "branch".
         target: that earlier plan; for everything raw, one with the id -1 and without segments.
         later: the plans made since, oldest first.
+        first_gone: the first message that was sent and is not on the line any more; None for none.
     """
 
     cause: str
     target: PlanRecord
     later: tuple[PlanRecord, ...]
+    first_gone: int | None = None
 
 
 def plan_of(context: SessionContext, plan_id: int) -> PlanRecord:
@@ -91,6 +95,12 @@ def to_plan(context: SessionContext, cause: str, plan_id: int) -> Return:
     return Return(cause, plans[0], tuple(plans[1:]))
 
 
+def to_line(context: SessionContext, plan: PlanRecord | None, first_gone: int | None) -> Return:
+    """Return the way of a new line to the plan that it begins with; `context` shows the line that it left."""
+    target = plan or _RAW_PLAN
+    return Return("branch", target, tuple(_all(context, target.plan_id + 1)), first_gone)
+
+
 def _from(context: SessionContext, plan_id: int) -> list[PlanRecord]:
     plans = _all(context, plan_id)
     if not plans or plans[0].plan_id != plan_id:
@@ -104,10 +114,18 @@ def _all(context: SessionContext, first: int) -> list[PlanRecord]:
     ]
 
 
-def again(
-    context: SessionContext, settings: HistorySettings, before: CurrentView, call: CallContext, back: Return
+def again(  # noqa: PLR0913  # what a plan is made of
+    context: SessionContext,
+    settings: HistorySettings,
+    before: CurrentView,
+    call: CallContext,
+    back: Return,
+    *,
+    left: CurrentView | None = None,
 ) -> NewPlan:
     """Return the change that restores an earlier plan, with all later messages raw behind it.
+
+    `left` is what was sent until now, for the price; None: what is in `before`.
 
     Its request is the former one byte for byte, plus the later messages. Steps from a later plan are sent without their
     reasoning, which is valid behind that plan only (R4), except for the step with the open tool loop (R3).
@@ -125,7 +143,7 @@ def again(
         created_at=call.now,
         cause=back.cause,
         held=True,
-        repeats=back.target.plan_id if back.cause == "undo" else None,
+        repeats=None if back.cause == "restore" else back.target.plan_id,
         thinking_dropped_before_seq=dropped_before,
         thinking_dropped=dropped,
     )
@@ -137,18 +155,20 @@ def again(
         cost = Cost(max(cost.estimate, limit.estimate + 1), max(cost.bound, limit.bound + 1))
     if cost.bound > limit.bound or cost.estimate > limit.estimate:
         raise too_much(made, call, cost, STOOD)
-    old = before.parts(call.system, context.renderer)
-    changed = first_changed(old, made.parts(call.system, context.renderer))
-    cost_before = spent(old).plus(call.tools)
-    record = replace(
-        record,
-        tokens_before=cost_before.bound,
-        tokens_after=cost.bound,
-        certificate=context.renderer.meter.certificate,
-        first_changed=changed,
-        price=price_of(cost_before, cost, changed.token_offset + call.tools.bound, settings.prices, cold=call.cold),
-    )
+    old = (left or before).parts(call.system, context.renderer)
+    record = _priced(record, old, made.parts(call.system, context.renderer), call, settings)
+    record = replace(record, certificate=context.renderer.meter.certificate)
     return NewPlan(record, made._replace(plan=record), Compaction(record.segments, (), record.tail_from_seq, 0))
+
+
+def _priced(
+    record: PlanRecord, old: Sequence[Part], new: Sequence[Part], call: CallContext, settings: HistorySettings
+) -> PlanRecord:
+    """Return a plan with the cost of what was sent before it and of what is sent under it, and its price."""
+    changed = first_changed(old, new)
+    before, after = spent(old).plus(call.tools), spent(new).plus(call.tools)
+    price = price_of(before, after, changed.token_offset + call.tools.bound, settings.prices, cold=call.cold)
+    return replace(record, tokens_before=before.bound, tokens_after=after.bound, first_changed=changed, price=price)
 
 
 def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int], ...]]:
@@ -159,7 +179,8 @@ def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int
     if any(plan.outside_changed for plan in later):
         # System text or tools, which precede all reasoning, have changed.
         return end, ()
-    since = later[0].made_at_seq if later else end
+    since = min([end, *(plan.made_at_seq for plan in later[:1])])
+    since = since if back.first_gone is None else min(since, back.first_gone)
     runs = (*target.thinking_dropped, (since, end)) if since < end else target.thinking_dropped
     return target.thinking_dropped_before_seq, runs
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Memory, View
+    from squidbot.core.memory.standing import StandingFacts
     from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Cost, SearchMatch, StoredMessage
     from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
@@ -54,7 +55,7 @@ class InjectionLimits(NamedTuple):
     cold_start_tokens: int = COLD_TOKENS
 
 
-def overview(store: MemoryStore, view: View) -> tuple[Mapping[FactCategory, Sequence[Memory]], int]:
+def overview(store: MemoryStore | StandingFacts, view: View) -> tuple[Mapping[FactCategory, Sequence[Memory]], int]:
     """Return the newest memories of each category, newest first, and the number of files; at most 201 of each.
 
     Raises:
@@ -76,7 +77,7 @@ def sections(
         StoreError: the store failed.
     """
     meter = memories.meter
-    found, files = overview(memories.store, memories.view)
+    found, files = overview(memories.shown, memories.view)
     facts = [memory for kind in CATEGORIES for memory in found[kind]]
     shown = index(found, files, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
     left = limit_tokens - (shown.cost.bound if shown else 0)

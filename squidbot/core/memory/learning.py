@@ -30,6 +30,7 @@ from squidbot.core.memory.facts import (
     utterances,
     words_of,
 )
+from squidbot.core.memory.standing import StandingFacts, instead_of, said_in, stands
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category
 from squidbot.core.own_words import own_words
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory, Isolation, Memory, Scope, Trust
     from squidbot.core.memory.facts import Utterance
+    from squidbot.core.memory.standing import IsSaid
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import LLM, Codec, MemoryStore, Observer, TranscriptStore
     from squidbot.core.transcript.scopes import ScopeChange
@@ -324,10 +326,13 @@ class LearningPlan:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def learning_plan(candidates: Sequence[FactCandidate], store: MemoryStore, context: LearningContext) -> LearningPlan:
+def learning_plan(
+    candidates: Sequence[FactCandidate], store: MemoryStore, context: LearningContext, is_said: IsSaid | None = None
+) -> LearningPlan:
     """Return what to store of candidates; the store is only read.
 
-    What was stored before, or forgotten, is not stored again, so the same messages may be read twice.
+    What was stored before, or forgotten, is not stored again, so the same messages may be read twice. Facts that nobody
+    said on a line that is talked on, if `is_said` tells, are compared as what held before them.
 
     Raises:
         StoreError: the store failed.
@@ -340,7 +345,10 @@ def learning_plan(candidates: Sequence[FactCandidate], store: MemoryStore, conte
     reasons |= dict.fromkeys(store.forgotten(ids), "forgotten")
     skipped = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
     left = [own[memory_id] for memory_id in ids if memory_id not in reasons]
-    plan = decide(left, _comparable(left, store, context), context, ids)
+    known = _comparable(left, store, context)
+    if is_said is not None:
+        known = [*_standing(known, store, is_said)]
+    plan = decide(left, known, context, ids)
     return replace(plan, skipped=(*skipped, *plan.skipped))
 
 
@@ -358,7 +366,20 @@ def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, context
     return found.values()
 
 
-def _ids(store: MemoryStore, query: str, context: LearningContext, limit: int) -> list[str]:
+def _standing(memories: Iterable[Memory], store: MemoryStore, is_said: IsSaid) -> Iterator[Memory]:
+    """Yield memories, each that doesn't stand with the words of what held before it.
+
+    What is learned replaces the newest of them all, so that each of them is found from the one that replaced it.
+    """
+    for memory in memories:
+        if stands(memory, is_said):
+            yield memory
+        elif (older := instead_of(memory, store, is_said)) is not None:
+            # Without sources: a message that repeats it is none of the other's.
+            yield replace(older, memory_id=memory.memory_id, sources=())
+
+
+def _ids(store: MemoryStore | StandingFacts, query: str, context: LearningContext, limit: int) -> list[str]:
     try:
         return [hit.key for hit in store.search(query, context.view, limit=limit, now=context.now)]
     except ValueError:  # there is no word in it
@@ -630,8 +651,9 @@ class FactReader:
     def _known(self, messages: Sequence[Utterance], context: LearningContext) -> list[Memory]:
         """Return the known facts for a prompt: those that answer the user's words, then the newest."""
         words = " ".join(message.text for message in messages if message.role == "user")[:QUERY_CHARS]
-        found = self.memories.get(_ids(self.memories, words, context, KNOWN_FOUND))
-        newest = self.memories.listed(context.view, limit=KNOWN_SHOWN)
+        standing = StandingFacts(self.memories, said_in(self.transcripts))
+        found = standing.get(_ids(standing, words, context, KNOWN_FOUND))
+        newest = standing.listed(context.view, limit=KNOWN_SHOWN)
         return list({memory.memory_id: memory for memory in (*found, *newest)}.values())
 
     def _stored(
@@ -657,7 +679,8 @@ class FactReader:
         mark = Mark(self.session_id, unread.reader, done.last_seq + 1, version, self._stamp())
         context = self._context(scope, now) if candidates and scope else None
         for _ in range(MOST_TRIES):
-            plan = learning_plan(candidates, self.memories, context) if context else LearningPlan()
+            is_said = said_in(self.transcripts)
+            plan = learning_plan(candidates, self.memories, context, is_said) if context else LearningPlan()
             try:
                 self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
             except NotFoundError:  # what is said again was forgotten meanwhile

@@ -13,7 +13,7 @@ from squidbot.core.text import ago, clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from squidbot.core.memories import Memory, Source
     from squidbot.core.messages import Cost
@@ -96,6 +96,7 @@ class MemoryFormatter(NamedTuple):
         session_id: the current session; its messages are named by their handles alone.
         others: older and newer versions of the memories, by id.
         scores: 0 to 1, higher is closer, by id.
+        off: the ids of those that nobody said on a line that is talked on.
     """
 
     meter: Meter
@@ -103,6 +104,7 @@ class MemoryFormatter(NamedTuple):
     session_id: str = ""
     others: Mapping[str, Memory] = {}
     scores: Mapping[str, float] = {}
+    off: Container[str] = ()
 
     def page(
         self, memories: Sequence[Memory], limit_tokens: int, frame: Callable[[int, str], str], *, most: int
@@ -140,6 +142,7 @@ class MemoryFormatter(NamedTuple):
             *(() if is_piece else dict.fromkeys(map(self._place, memory.sources[:2]))),
             "" if is_piece and memory.trust == "import" else _TRUSTED.get(memory.trust, memory.trust),
             "" if score is None else f"{100 * score:.0f} %",
+            "on another line" if memory.memory_id in self.off else "",
         )
         origin = ", ".join(filter(None, about))
         if is_piece:

@@ -13,6 +13,7 @@ from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.facts import is_negation, rank, slot_of, words_of
 from squidbot.core.memory.search import BLOCK, MIN_RELEVANCE, distinct, in_final_order
 from squidbot.core.memory.semantic import SemanticStore
+from squidbot.core.memory.standing import StandingFacts, stands
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.recall.history import within
 from squidbot.core.redaction import Redactor
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import MemoryHit, Trust, View
+    from squidbot.core.memory.standing import IsSaid
     from squidbot.core.ports import MemoryStore
     from squidbot.core.tokens.counters import Meter
 
@@ -124,6 +126,8 @@ class Memories:
             the reason, to retract the memory from sessions; `None`: no session has it.
         chosen: selects and orders the hits of a query; `None`: all.
         hints: what the reader of an answer can call next.
+        is_said: tells which messages are on the line that is talked on; `None`: nobody asks.
+        every_line: whether to show facts of other lines, too, marked: people see everything, models the current line.
     """
 
     store: MemoryStore
@@ -136,6 +140,8 @@ class Memories:
     forgot: Callable[[Sequence[str], str, str], object] | None = None
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
     hints: Hints = HINTS
+    is_said: IsSaid | None = None
+    every_line: bool = False
 
     @takes(request=QUERY_PARTS, now=a_timestamp)
     def search(self, request: MemoryQuery, now: float) -> MemoryPage:
@@ -203,7 +209,7 @@ class Memories:
         within(request.limit, 1, MOST_HITS, "limit")
         after = read_id(request.after)
         try:
-            memories = self.store.listed(
+            memories = self.shown.listed(
                 self.view, request.category, limit=request.limit + 1, after=after, past=request.past
             )
         except NotFoundError as error:
@@ -221,7 +227,7 @@ class Memories:
     def _none_listed(self, request: MemoryQuery) -> str:
         if request.after:
             return "There are no more."
-        if request.category and self.store.listed(self.view, limit=1):
+        if request.category and self.shown.listed(self.view, limit=1):
             return "Other categories have some; list without a category shows them."
         files = self._file_count() if request.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Search also finds text in {files}." if files else "")
@@ -289,9 +295,21 @@ class Memories:
         return found[0]
 
     @property
-    def _by_words(self) -> MemoryStore:
-        """The store without vectors: requests and new facts don't wait for an embedder."""
-        return self.store.by_words if isinstance(self.store, SemanticStore) else self.store
+    def shown(self) -> MemoryStore | StandingFacts:
+        """What of the store is shown: without facts of other lines, unless everything is."""
+        return self._standing(self.store)
+
+    @property
+    def _by_words(self) -> MemoryStore | StandingFacts:
+        """The same without vectors: requests and new facts don't wait for an embedder."""
+        return self._standing(self.store.by_words if isinstance(self.store, SemanticStore) else self.store)
+
+    def _standing(self, store: MemoryStore) -> MemoryStore | StandingFacts:
+        return store if self.is_said is None or self.every_line else StandingFacts(store, self.is_said)
+
+    def _is_off(self, memory: Memory) -> bool:
+        """Return whether nobody said a memory on a line that is talked on."""
+        return self.is_said is not None and not stands(memory, self.is_said)
 
     def _hits(self, request: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and one more, each text once, and the scores of all hits."""
@@ -303,7 +321,7 @@ class Memories:
             kept = zip(self.view.searched(CARDS), self.view.searched(FILES), strict=True)
             views += [files for cards, files in kept if self.store.listed(cards, limit=1)]
         try:
-            found = [self.store.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
+            found = [self.shown.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
         # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
@@ -325,7 +343,7 @@ class Memories:
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
         """Return the named memories, without those that this view does not see."""
         ids = list(filter(None, memory_ids))
-        return [memory for memory in self.store.get(ids) if self._sees(memory)] if ids else []
+        return [memory for memory in self.shown.get(ids) if self._sees(memory)] if ids else []
 
     def _sees(self, memory: Memory) -> bool:
         key = self.view._replace(scope=memory.scope).key
@@ -380,7 +398,8 @@ class Memories:
     ) -> MemoryPage:
         versions = self._seen(other for memory in memories for other in (memory.supersedes, memory.superseded_by))
         others = {memory.memory_id: memory for memory in versions}
-        formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
+        off = frozenset(memory.memory_id for memory in memories if self._is_off(memory))
+        formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores, off)
         page = formatter.page(memories, self.limit_tokens, frame, most=request.limit)
         if page is None:
             detail = "no room for memories: compact first, then ask again; the smallest answer costs"
@@ -390,7 +409,7 @@ class Memories:
     def _searched(self, request: MemoryQuery) -> str:
         """Return how much was searched."""
         kinds = (request.category,) if request.category else CATEGORIES
-        counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
+        counts = {kind: len(self.shown.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
         files = self._file_count() if request.category in _OF_FILES else ""
         if not files and not any(counts.values()):
             return f"Nothing is remembered yet{f' in {request.category}' if request.category else ''}."
@@ -425,7 +444,7 @@ MOST_COMPARED = 700
 _TURNING = frozenset(("hates", "without"))
 
 
-def every(store: MemoryStore, view: View, *, past: bool = False) -> Iterator[Memory]:
+def every(store: MemoryStore | StandingFacts, view: View, *, past: bool = False) -> Iterator[Memory]:
     """Yield all memories of a view, newest first; with `past` history, too."""
     after = ""
     while page := store.listed(view, limit=PAGE, after=after, past=past):

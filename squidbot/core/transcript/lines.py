@@ -295,14 +295,22 @@ class LineStore:
         place = bisect_right(runs, seq, key=lambda run: run[0])
         return place > 0 and seq <= runs[place - 1][1]
 
+    def has_all(self, first: int, last: int) -> bool:
+        """Return whether the line has all messages from the first to the last number, both included."""
+        return self.count_between(first, last) == last - first + 1
+
     def all(self) -> Iterator[LineStore]:
         """Yield each line of the session, the newest first; the own one is this object."""
         self.head(self.session_id)
         for number in range(len(self.lines.made), -1, -1):
-            one = self if number == self.line else LineStore(self.store, self.session_id, number)
-            if one is not self and self._seen is not None:
-                one._take(self._seen, self._lines)  # noqa: SLF001  # of this class
-            yield one
+            yield self if number == self.line else self.on(number)
+
+    def on(self, line: int) -> LineStore:
+        """Return the store as another line shows it, and stays there."""
+        one = LineStore(self.store, self.session_id, line)
+        if self._seen is not None:
+            one._take(self._seen, self._lines)  # of this class
+        return one
 
     def states(self) -> tuple[LineState, ...]:
         """Return the lines of the session, in the order in which they were begun."""

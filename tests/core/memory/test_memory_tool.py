@@ -48,7 +48,7 @@ def called(
         memories=lambda *_: memories,
         loaded=SimpleNamespace(settings=settings),
         remembering=SimpleNamespace(redactor=memories.redactor),
-        store=SimpleNamespace(head=lambda _: (5, 0)),
+        store=SimpleNamespace(head=lambda _: (5, 0), last_record=lambda *_: None),
     )
     session = SimpleNamespace(session_id="s1", spoken=list)
     room = Cost(limit_tokens, limit_tokens)

@@ -224,6 +224,10 @@ class Remembering(NamedTuple):
         """Return none: whatever was said may be said."""
         return frozenset(()) & frozenset(memory_ids)
 
+    def unsaid(self, memory_ids: Collection[str]) -> bool:
+        """Return False: all was said here."""
+        return not frozenset(memory_ids)
+
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) + 64
