@@ -117,7 +117,7 @@ def opened(
 ) -> Iterator[tuple[Memories, Loaded]]:
     """Yield the facts that a scope sees, in the named file or that of the settings; and the settings.
 
-    `makes` creates a missing file. The sessions in it, or in that of the settings, tell which facts are on another line.
+    `makes` creates a missing file. Sessions there, or where settings say, tell which facts are on another line.
     With `withdrawn`, forgotten facts also leave the sessions that had them in requests; it receives their ids.
 
     Raises:
