@@ -217,6 +217,7 @@ class Assembly:
         count = len(self.messages)
         spent = f"{count} message{'s' * (count != 1)}, {used.current_tokens:,} of {used.max_tokens:,} tokens"
         said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
+        said += [f"{report.elsewhere:,} not on this line"] if report.elsewhere else []
         return "; ".join([f"{spent} ({report.certificate})", *said])
 
 

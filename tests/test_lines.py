@@ -165,6 +165,8 @@ def test_fact_whose_message_was_removed_leaves_the_head() -> None:
         assert "Acme" in head
         session.core.branch(session.lines()[0].last_seq + 1, [(2, 2)], now=NOW)
         made = session.assemble("And now?", tools=TOOLS, now=NOW)
+        assert made.report.elsewhere == 1
+        assert "1 not on this line" in str(made)
         assert "Lisbon" not in str(made.messages)
         assert "Acme" in str(made.messages[0])
         session.switch(0)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.session import CoreSession
+    from squidbot.core.transcript.lines import LineStore
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.current import CurrentView
 
@@ -67,6 +68,7 @@ class Explanation(NamedTuple):
     """What the next request holds of a session; `budget` has names, tokens, meanings; `values` all as JSON."""
 
     view: CurrentView
+    line: LineStore
     due: PlanRecord | None
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
@@ -94,7 +96,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     seen = place.seen(session_id)
     session, (window, source) = seen.core, place.window(session_id)
     settings, room = session.settings, session.room()
-    view, whole = room.view, room.view.history.plus(room.whole)
+    view, whole, line = room.view, room.view.history.plus(room.whole), session.line
     is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = _outlook(session)
     budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
@@ -105,6 +107,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     values: dict[str, Any] = {
         "session": session_id,
         "messages": view.messages,
+        "elsewhere": view.messages - line.count_between(0, view.messages - 1),
         **parent_json(place, session_id),
         "children": place.children(session_id),
         "model": window.model,
@@ -126,10 +129,10 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
         "rungs": [*settings.ladder.told(pressure_of(view.history, view.summaries, whole))],
         "reliability": {"fraction": reliable, "level": level_of(reliable)},
-        "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, session_id, view.messages))],
+        "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, line, view.messages))],
         "spans": [_span_json(one) for one in _spans(view)],
     }
-    return Explanation(view, due, budget, values)
+    return Explanation(view, line, due, budget, values)
 
 
 def parent_json(place: OpenStore, session_id: str) -> dict[str, object]:
@@ -317,13 +320,13 @@ def _spans(view: CurrentView) -> tuple[Span, ...]:
     return account(segments, view.lead_count, shown, view.tail.parts)
 
 
-def _costs(place: OpenStore, session_id: str, messages: int) -> list[int] | None:
-    """Return the original cost of each message, as a bound; `None` for a session too long to count."""
+def _costs(place: OpenStore, line: LineStore, messages: int) -> list[int] | None:
+    """Return what each message of a line cost, as a bound, 0 for others; `None` for a session too long to count."""
     if messages > MOST_COUNTED:
         return None
     costs = [0] * messages
-    for rows, _ in place.pages(session_id):
-        for row in rows:
+    for rows, _ in place.pages(line.session_id):
+        for row in filter(lambda row: line.has(row.seq), rows):
             costs[row.seq] = row.cost.bound
     return costs
 
@@ -383,7 +386,9 @@ def _run(  # noqa: PLR0913, PLR0917  # a run with its costs
 
 def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
-    out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
+    out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(found)}")
+    if elsewhere := values["elsewhere"]:
+        out.say(f"{elsewhere:,} of them it doesn't see: squidbot session lines {values['session']}", "dim")
     if line := parent_line(values):
         out.say(line, "dim")
     if children := len(values["children"]):
@@ -422,11 +427,11 @@ def _put_shares(out: Printer, heading: str, shares: Mapping[str, Any], above: st
         )
 
 
-def _held(spans: Iterable[Mapping[str, Any]]) -> str:
+def _held(found: Explanation) -> str:
     """Return how many messages the next request holds in which way."""
     counts: dict[str, int] = {}
-    for one in spans:
-        counts[one["how"]] = counts.get(one["how"], 0) + int(one["last"][1:]) - int(one["first"][1:]) + 1
+    for one in _spans(found.view):
+        counts[one.how] = counts.get(one.how, 0) + found.line.count_between(one.first_seq, one.last_seq)
     names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
     shown = ", ".join(f"{number:,} {names.get(how, how)}" for how, number in counts.items())
     return f"the next request has {shown or 'nothing of it'}"

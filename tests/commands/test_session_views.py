@@ -809,6 +809,12 @@ def test_lines_of_a_session_are_listed_shown_and_searched(copied: Callable[..., 
     assert shown[-1]["id"] == "m93"
     found = [copied("session", "search", "support/42", "part_23_1", *more).output for more in ((), ("--all-lines",))]
     assert ["m95" in text for text in found] == [False, True]
+    explained = copied("session", "explain", "support/42").output
+    assert "2 of them it doesn't see: squidbot session lines support/42" in explained
+    held = re.search(r"the next request has ([^\n]+(?:\n[^\n]+)?)", explained)
+    assert held is not None
+    assert sum(int(number) for number in re.findall(r"(\d+) (?:in notes|word for word|cut)", held[0])) == 94
+    assert json.loads(copied("session", "explain", "support/42", "--json").output)["elsewhere"] == 2
     assert copied("session", "switch", "support/42", "0").output == "support/42: line 0 is talked on\n"
     assert "not sent" not in copied("session", "show", "support/42", "m94").output
     assert "there is no line 7" in copied("session", "switch", "support/42", "7").output

@@ -996,6 +996,7 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
         event=event,
         codecs=renderer.codecs,
         reserve=planner.inputs.reserve,
+        elsewhere=planner.context.elsewhere(planner.stored.messages),
     )
 
 

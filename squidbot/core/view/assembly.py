@@ -52,6 +52,8 @@ class Report(NamedTuple):
         budget_used: what its messages cost, in tokens as a bound: `cost` without tools and the template around all.
         budget_available: what history may cost, in tokens as a bound: `limit` less all else in the request; 0 or more.
         response_percentage: the room for the answer as a fraction of the window, 0 to 1.
+        elsewhere: how many stored messages the conversation does not have as it goes on now: edited, removed, or on
+            another line.
     """
 
     cost: Cost
@@ -67,6 +69,7 @@ class Report(NamedTuple):
     budget_used: int = 0
     budget_available: int = 0
     response_percentage: float = 0.0
+    elsewhere: int = 0
 
     @property
     def usage(self) -> ContextUsage:
@@ -94,6 +97,7 @@ class CoreAssembly:
         reserve: the room for the answers of the turn; `None`: as the window has it.
         certified_tokens: the most that it costs, by reported usage; 0 if the bound of `cost` says it.
         written: the payloads of the session's newest request: a part stays the same object while it is sent alike.
+        elsewhere: how many stored messages are not on the session's line.
     """
 
     session_id: str
@@ -109,6 +113,7 @@ class CoreAssembly:
     reserve: Reserve | None = None
     certified_tokens: int = 0
     written: WrittenParts = field(default_factory=dict, repr=False, compare=False)
+    elsewhere: int = 0
 
     @property
     def plan(self) -> PlanRecord | None:
@@ -175,7 +180,7 @@ class CoreAssembly:
         sent = sum(part.cost.bound for part in self.parts)
         available = max(0, self.limit.bound - self.cost.bound + history.bound)
         fraction = most / self.window.window_tokens
-        budget = (sent, available, fraction)
+        budget = (sent, available, fraction, self.elsewhere)
         return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used, *budget)
 
 

@@ -333,6 +333,10 @@ class SessionContext(NamedTuple):
             return max(0, last_seq - first_seq + 1)
         return self.transcripts.count_between(first_seq, last_seq)
 
+    def elsewhere(self, messages: int) -> int:
+        """Return how many of so many stored messages are not on the session's line: edited, removed, on others."""
+        return messages - self.count_between(0, messages - 1)
+
     def blocks(
         self,
         segments: Sequence[Segment],
