@@ -240,24 +240,28 @@ class HostConversation:
         """
         known = self._known
         was = known.number, len(known)
-        known.take(self.session.core.current_line())
-        looked = was[1] if was[0] == known.number else None
+        line = self.session.core.current_line()
+        is_same = was[0] == line.line or (was[0] is not None and line.shared(was[0]) >= was[1])
+        known.take(line, keeps=was[1] if is_same else 0)
+        looked = was[1] if is_same else None
         self._is_settled = self._is_settled and looked == len(known)
         given = Listed(listed, self._form)
-        marks = given.marks()
+        marks = given.marks
         change = None
         if looked is not None:
-            change = rewritten(self._marks, marks, self._settled)
+            change = rewritten(self._marks, given, self._settled)
         elif is_kept and any(given.ids):
             # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
             ids = known.ids[-READ_MESSAGES:]
-            change = rewritten([(each, 0) for each in ids], [(each, 0) for each in given.ids], len(ids))
+            change = rewritten([(each, 0) for each in ids], given, len(ids), by_ids=True)
         is_other_run = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._begun
         new = self._rewritten(given, change) if change and not is_other_run else None
         if new is None and is_other_run and not known.line.lines.made:
             new = self._of_other_run(given)
         if new is None:
-            new = self._behind(given, looked, is_all=is_kept or (is_kept is False and bool(self._marks)))
+            # A list that the host keeps is never behind: it is the conversation.
+            seen = None if is_kept else looked
+            new = self._behind(given, seen, is_all=is_kept or (is_kept is False and bool(self._marks)))
         self._marks, self._settled = marks, given.replied()
         if marks and marks[0] not in self._begun:
             self._begun.append(marks[0])
@@ -293,7 +297,8 @@ class HostConversation:
         gone = match.before(back) if match and (back or leaves(given, known, match, looked)) else None
         gone = past_others(known, gone) if gone and not back else gone
         if gone or known.line.lines.made:
-            found = self._along(given, gone)
+            # Where the host is behind, only a line that has more of its list is meant.
+            found = self._along(given, gone, least=match.listed if match and match.recorded == looked else 0)
             if found is not None:
                 return range(found, len(given))
         if match and match.length > 1 and match.recorded < len(known) and not self._form.is_whole:
@@ -311,7 +316,7 @@ class HostConversation:
         """
         known, at = self._known, change.from_here
         found = places(given, known)
-        gaps = [run for gap in change.gaps if (run := gap_at(gap, given, found))]
+        gaps = [run for gap in change.gaps if (run := gap_at(gap, given, known, found))]
         if at is not None and (at == 0 or at - 1 in found):
             # What follows may be recorded, behind what is gone, or written in another way.
             while at in found:
@@ -326,18 +331,19 @@ class HostConversation:
         along = self._along(given, Match(at, behind, ENOUGH), gaps)
         return None if along is None or at == len(given) else range(along, len(given))
 
-    def _along(self, given: Listed, gone: Match | None, gaps: Sequence[Run] = ()) -> int | None:
+    def _along(self, given: Listed, gone: Match | None, gaps: Sequence[Run] = (), least: int = 0) -> int | None:
         """Go to the line that a list is on, or begin one where it leaves the line that it goes along furthest.
 
-        `gone`: how far it goes along the line that is talked on; `gaps`: the runs of places there that it lacks. Return
-        how many messages of the list are recorded there; None if no line has any of them.
+        `gone`: how far it goes along the line that is talked on; `gaps`: the runs of places there that it lacks.
+        `least`: other lines must have more of it. Return how many messages of the list are recorded there; None if no
+        line has any of them.
         """
         known, best = self._known, gone
         start = chosen = known.line
         if gone is None and len(given) < 2:  # a turn alone is new, whatever is recorded
             return None
         # A line that has all of what it has of the list is better than one that goes further, but lacks some of it.
-        furthest = (bool(gaps) or has_all(given, known, gone), gone.listed) if gone else (False, 0)
+        furthest = (bool(gaps) or has_all(given, known, gone), gone.listed) if gone else (least > 0, least)
         is_many = len(start.lines.made) > FEW_LINES
         for line in islice(start.all(), MOST_LINES) if furthest < (True, len(given)) else ():
             other = Recorded(line, self._form)

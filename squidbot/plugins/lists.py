@@ -11,7 +11,7 @@ import json
 import marshal
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 from squidbot.codecs import jsontext
@@ -19,7 +19,7 @@ from squidbot.codecs.fields import as_object
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from squidbot.core.messages import Message, StoredMessage
     from squidbot.core.ports import Codec
@@ -203,8 +203,9 @@ class Listed:
         self.words = LazyList(len(messages), lambda at: {at: form.identity(form.dump(messages[at]))})
         self.ids = [form.id_of(message) for message in messages]
 
+    @cached_property
     def marks(self) -> list[tuple[str, int]]:
-        """Return what tells whether the host has changed a message since."""
+        """The ids, and what tells whether the host has changed a message since."""
         return [*zip(self.ids, map(self._form.mark, self.messages), strict=True)]
 
     def __len__(self) -> int:
@@ -217,6 +218,17 @@ class Listed:
         """
         backwards = range(len(self) - 1, max(-1, len(self) - 1 - READ_MESSAGES), -1)
         return next((at + 1 for at in backwards if self.message(at).role == "assistant"), 0)
+
+    def has_put_in(self, at: int, behind: int, before: Collection[str]) -> bool:
+        """Return whether the host has put messages from `at` up to `behind` into what was said before them.
+
+        `before`: the ids of the messages that it listed before; empty without any.
+        """
+        if behind >= self.replied():
+            return False
+        known = {*before}
+        later = (self.ids[place] in known and self.message(place).role == "user" for place in range(behind, len(self)))
+        return not known or (all(self.ids[at:behind]) and any(later))
 
     def message(self, at: int) -> Message:
         """Return a message as squidbot reads it.
@@ -337,10 +349,11 @@ def _arguments(text: str) -> object:
 def leaves(listed: Listed, known: Recorded, match: Match, looked: int | None) -> bool:
     """Return whether a list leaves the line at the end of a match, so that the line's messages behind it are gone.
 
-    It does not if only others have recorded those, behind the first `looked` messages: then the host is behind. Nor if
-    all of them are other hosts', which it does not list. A host that lists no replies tells nothing by the lack of one.
+    It does not if it ends where the line did when the host last looked, behind the first `looked` messages: others have
+    recorded since, and the host is behind. Nor if all of them are other hosts', which it does not list. A host that
+    lists no replies tells nothing by the lack of one.
     """
-    if match.recorded >= len(known) or (looked is not None and match.recorded >= looked):
+    if match.recorded in {len(known), looked}:
         return False
     if not any(known.words[match.recorded : match.recorded + READ_MESSAGES]):
         return False
@@ -362,11 +375,16 @@ class Rewritten(NamedTuple):
     gaps: tuple[int, ...]
 
 
-def rewritten(before: Sequence[tuple[str, int]], now: Sequence[tuple[str, int]], settled: int) -> Rewritten | None:
-    """Return what a host has changed in the first `settled` messages of its last list, by their marks; None: nothing.
+def rewritten(
+    before: Sequence[tuple[str, int]], given: Listed, settled: int, *, by_ids: bool = False
+) -> Rewritten | None:
+    """Return what a host has changed in the first `settled` messages of its last list, `before`; None: nothing.
 
-    A host that lists fewer of the oldest, or something in their place, shortens its list: that is no change.
+    By their marks, or `by_ids` alone. What the host puts in front of later ones counts, too. Where it has ids, what has
+    none is there for this request only, and what it puts into the newest turn was said beside it, by another agent. A
+    host that lists fewer of the oldest, or something in their place, shortens its list: that is no change.
     """
+    now = [(own_id, 0) for own_id in given.ids] if by_ids else given.marks
     if now[: len(before)] == before or not settled:
         return None
     old, new = ([own_id or str(mark) for own_id, mark in each] for each in (before, now))
@@ -376,9 +394,11 @@ def rewritten(before: Sequence[tuple[str, int]], now: Sequence[tuple[str, int]],
     known, listed = (dict(zip(old, before, strict=True)), {*new}) if has_ids else ({}, set[str]())
     edit = next((at for at, name in enumerate(new) if known.get(name, now[at]) != now[at]), None)
     for tag, start, end, at, behind in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if (edit is not None and at >= edit) or start >= settled:
+        is_put_in = tag == "insert" and start < len(old) and given.has_put_in(at, behind, old if has_ids else ())
+        if (edit is not None and at >= edit) or (start >= settled and not is_put_in):
             break
-        if tag == "equal" or start == 0 or (has_ids and listed.issuperset(old[start:end])):
+        is_moved = has_ids and listed.issuperset(old[start:end]) and not is_put_in
+        if tag == "equal" or start == 0 or is_moved:
             continue
         if tag == "delete" or known.keys() >= {*new[at:behind]}:
             gaps.append(at)
@@ -423,18 +443,18 @@ def goes_further(listed: Listed, known: Recorded, match: Match) -> bool:
     return known.name(row) == listed.name(match.listed)
 
 
-def gap_at(at: int, listed: Listed, found: Mapping[int, int]) -> tuple[int, int] | None:
+def gap_at(at: int, listed: Listed, known: Recorded, found: Mapping[int, int]) -> tuple[int, int] | None:
     """Return the places, first and last, that a list lacks in front of a message of it; None for none.
 
     Where the same is said twice, the place of either of them may be what is gone.
     """
-    words = listed.words[:]
+    recorded = known.words[min(found.values(), default=0) :]
     for step, beside in ((-1, -1), (1, 0)):
         place = at
         while place in found and place - 1 in found:
             if found[place - 1] + 1 < found[place]:
                 return found[place - 1] + 1, found[place] - 1
-            if words.count(words[place + beside]) == 1:
+            if recorded.count(listed.words[place + beside]) < 2:
                 break
             place += step
     return None

@@ -299,6 +299,17 @@ class LineStore:
         """Return whether the line has all messages from the first to the last number, both included."""
         return self.count_between(first, last) == last - first + 1
 
+    def shared(self, line: int) -> int:
+        """Return how many messages this line and another one begin with alike."""
+        count = 0
+        for own, other in zip(self.runs, self.on(line).runs, strict=False):
+            if own[0] != other[0]:
+                break
+            count += min(own[1], other[1]) - own[0] + 1
+            if own != other:
+                break
+        return count
+
     def all(self) -> Iterator[LineStore]:
         """Yield each line of the session, the newest first; the own one is this object."""
         self.head(self.session_id)
