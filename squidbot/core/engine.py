@@ -86,8 +86,9 @@ class ContextEngine:
         from squidbot.core.memory.injection import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
-        context = session.context._replace(renderer=Renderer(meter, self._codecs))
-        turns = MessageSearch(context.transcripts, session.session_id, self._codecs.__getitem__)
+        line = session.line.to_look_up()
+        context = session.context._replace(transcripts=line, renderer=Renderer(meter, self._codecs))
+        turns = MessageSearch(line, session.session_id, self._codecs.__getitem__)
         return History(session, context, self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:

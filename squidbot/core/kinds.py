@@ -103,14 +103,20 @@ def unreadable(store: TranscriptStore, session_id: str) -> Iterator[str]:
                     yield str(error)
 
 
-def branch(
-    on: LineStore, behind: int, without: tuple[Run, ...] = (), *, at: float | None = None, wait: Wait | None = None
+def branch(  # noqa: PLR0913  # what a line is
+    on: LineStore,
+    behind: int,
+    without: tuple[Run, ...] = (),
+    *,
+    shortened: tuple[int, ...] = (),
+    at: float | None = None,
+    wait: Wait | None = None,
 ) -> int:
     """Leave a line, and return the number of the new one, which is talked on from now on. Durable.
 
     The new line has the messages before `behind` of the line that `on` shows, but for the runs `without`, and what is
-    known of them: plans, notes and goals that speak of them alone, all pins and documents. `at` is in seconds since
-    1970; `wait`: how to wait for other writers.
+    known of them: plans, notes and goals that speak of them alone, all pins and documents. `shortened` are messages of
+    that line that will be said again in fewer words. `at` is in seconds since 1970; `wait`: how to wait for others.
 
     Raises:
         BusyError, StoreError: there is no new line.
@@ -126,7 +132,7 @@ def branch(
         counts[PLAN.name] = len(plans)
         counts[LEDGER.name], counts[FRAGMENT.name] = plans[-1].notes if plans else (0, 0)
         known = {name: count for name, count in counts.items() if count}
-        made = _nearest(on, Line(on.line, behind, without, known, at))
+        made = _nearest(on, Line(on.line, behind, without, known, at, shortened))
         on.store.append(on.session_id, head[0], (), (LINE.record(number - 1, made), _head(on, number)))
         return number
 
@@ -164,7 +170,7 @@ def _nearest(on: LineStore, made: Line) -> Line:
             break
         known = {kind: min(count, left.records.get(kind, 0)) for kind, count in made.records.items()}
         behind, without = min(made.behind, left.behind), (*left.without, *made.without)
-        made = Line(left.parent, behind, without, known, made.at)
+        made = Line(left.parent, behind, without, known, made.at, made.shortened)
     return made
 
 

@@ -314,12 +314,15 @@ class CoreSession:
         """The lines of the conversation, and which of them is talked on."""
         return self.current_line().lines
 
-    def branch(self, seq: int, without: Sequence[Run] = (), *, now: float | None = None) -> int:
+    def branch(
+        self, seq: int, without: Sequence[Run] = (), *, shortened: Sequence[int] = (), now: float | None = None
+    ) -> int:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
 
         What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
-        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it. `now`
-        is in seconds since 1970.
+        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it.
+        `shortened` are messages that will be said again in fewer words: `history` still finds what they said. `now` is
+        in seconds since 1970.
 
         Raises:
             NotFoundError: the line has no such message; nothing was changed.
@@ -331,7 +334,8 @@ class CoreSession:
         if not on.has(seq) and seq != on.head(self.session_id)[0]:
             raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
         left, old = self._state.current(), self._state.context._replace(transcripts=on.on(on.line))
-        number = branch(on, seq, tuple(without), at=now, wait=self._state.context.wait)
+        wait = self._state.context.wait
+        number = branch(on, seq, tuple(without), shortened=tuple(shortened), at=now, wait=wait)
         gone = min((first for first, _ in without), default=None)
 
         def begin(stored: CurrentView) -> None:

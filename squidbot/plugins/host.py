@@ -52,6 +52,7 @@ from squidbot.plugins.lists import (
     past_others,
     places,
     rewritten,
+    shortened,
 )
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
@@ -363,16 +364,20 @@ class HostConversation:
             known.take(self.session.core.current_line())
             gaps = ()
         if best.recorded < len(known) or gaps:
-            self._leave(best.recorded, gaps)
+            self._leave(best.recorded, gaps, shortened(given, known, best))
         return best.listed
 
-    def _leave(self, place: int, gaps: Sequence[Run]) -> None:
-        """Begin a line with the first messages of the present one, but for runs of them; all are places."""
+    def _leave(self, place: int, gaps: Sequence[Run], fewer: Sequence[int] = ()) -> None:
+        """Begin a line with the first messages of the present one, but for runs of them; all are places.
+
+        `fewer`: those that the host says in fewer words.
+        """
         known = self._known
         line = known.line
         behind = line.seqs(place, place) or [line.head(line.session_id)[0]]
         gone = [ends for first, last in gaps if (ends := line.seqs(first, last))]
-        self.session.core.branch(behind[0], [(ends[0], ends[-1]) for ends in gone], now=time.time())
+        kept = [seq for each in fewer for seq in line.seqs(each, each)]
+        self.session.core.branch(behind[0], [(ends[0], ends[-1]) for ends in gone], shortened=kept, now=time.time())
         if self._erases and gone:
             self.session.forget(*chain.from_iterable(gone), reason=REMOVED)
         known.take(self.session.core.current_line(), keeps=min([place, *(first for first, _ in gaps)]))

@@ -37,6 +37,8 @@ READ_MESSAGES: Final = 256
 MOST_LINES: Final = 64
 # So many lines are compared whole.
 FEW_LINES: Final = 8
+# A reply without an id that begins with as many of the same characters is the same, cut.
+BEGINNING_CHARS: Final = 40
 # The identity of a forgotten message: it matches whatever stands in its place.
 GONE: Final = "forgotten"
 # The order of keys does not change the identity. Recording refuses values that JSON cannot hold.
@@ -433,6 +435,35 @@ def has_all(listed: Listed, known: Recorded, match: Match) -> bool:
     return first is not None and all(
         found.get(at) == first + at or known.words[first + at] == GONE for at in range(match.listed)
     )
+
+
+def shortened(listed: Listed, known: Recorded, match: Match) -> list[int]:
+    """Return the places, behind the end of a match, of results and replies that the list has in fewer words.
+
+    Only what is known to be the same: by the host's id, by its call, or by how it begins.
+    """
+    ids = {own_id: place for place, own_id in enumerate(known.ids[match.recorded :], match.recorded) if own_id}
+    found: list[int] = []
+    place = match.recorded
+    for at in range(match.listed, len(listed)):
+        place = ids.get(listed.ids[at], place)
+        if place >= len(known):
+            break
+        if known.words[place] != listed.words[at]:
+            if known.words[place] in {"", GONE} or not _is_shorter(known.message(place), listed.message(at)):
+                break
+            found.append(place)
+        place += 1
+    return found
+
+
+def _is_shorter(old: Message, new: Message) -> bool:
+    """Return whether a message is another one in fewer words."""
+    if old.role != new.role or old.role not in {"assistant", "tool"} or len(new.text) >= len(old.text):
+        return False
+    calls = [[call.id for call in each.calls] for each in (old, new)]
+    is_one = bool(old.results or calls[0]) or old.text[:BEGINNING_CHARS] == new.text[:BEGINNING_CHARS]
+    return is_one and old.results == new.results and calls[0] == calls[1]
 
 
 def goes_further(listed: Listed, known: Recorded, match: Match) -> bool:

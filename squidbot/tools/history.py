@@ -58,7 +58,7 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
         RecallError: nothing is stored under the id, or there is no room.
         StoreError: the store failed.
     """
-    store = LineStore(context.wired.store, session_id)
+    store = LineStore(context.wired.store, session_id).to_look_up()
     run = resolve(handle, store.head(session_id)[0], context.wired.store, session_id)
     session = SessionContext(session_id, store, context.wired.store, Renderer(context.meter, context.wired.codecs))
     page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
@@ -85,12 +85,8 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
 def hits_in(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> Iterator[HistoryHit]:
     """Yield the messages that match a query in a session that is not open, best first."""
     codec = partial(codec_of, context.wired)
-    return hits_of(
-        MessageSearch(LineStore(context.wired.store, session_id), session_id, codec).found(query, context.now),
-        words,
-        codec,
-        {},
-    )
+    line = LineStore(context.wired.store, session_id).to_look_up()
+    return hits_of(MessageSearch(line, session_id, codec).found(query, context.now), words, codec, {})
 
 
 def codec_of(wired: Wired, tag: str) -> Codec:

@@ -6,6 +6,8 @@ The list says what is right: each request has it, as far as the window holds it,
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import re
 import tempfile
 from itertools import count
@@ -16,15 +18,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from squidbot.core.errors import RecallError
 from squidbot.core.view.renderer import CONTINUE
 from squidbot.plugins.host import HostRuntime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from squidbot.session import Session
 
 Said = dict[str, Any]
 # A window that holds all that is said in a test, and one that is full after a few turns.
 WIDE, NARROW = 64_000, 3_000
+PROCESSES = 4
 # Each message has a word of its own.
 OWN = re.compile(r"\bw\d+q\b")
 
@@ -259,6 +265,117 @@ def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
     edited = [*program.listed[:-1], program.message("user", "two instead")]
     assert words(conversation.before(edited)) == [*first[:2], "beside", "indeed", "two instead"]
     program.close()
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_what_the_host_says_in_fewer_words_is_still_found(has_ids: bool, tmp_path: Path) -> None:  # noqa: FBT001  # both
+    """A result that the program cuts: its words are sent, the former recalled and searched, on lines that have them."""
+    program = Program(tmp_path / "mem.db", has_ids=has_ids)
+    program.say("one")
+    program.say("where is the walrus?", calls=True)
+    result = next(each for each in program.listed if each["role"] == "tool")
+    result["content"] = f"found {'a walrus on the ice ' * 9}"
+    program.say("two")
+    program.act("restart", 0, "")
+    program.say("three")
+    session = program.host.conversation("t").session
+    seq = next(row.seq for row in session.core.current_line().read("t", 0, 99) if "on the ice" in str(row.payload))
+    place = program.listed.index(result)
+    program.listed[place] = {**result, "content": "found [cut]"}
+    program.say("four")
+    assert "on the ice" not in json.dumps(program.listed)
+    for found in (session.search("ice walrus").text, session.expand(f"m{seq}").text):
+        assert "walrus on the ice" in found
+    del program.listed[2:]
+    program.say("another question")
+    with pytest.raises(RecallError, match="stands on another line"):
+        session.expand(f"m{seq}")
+    assert "on the ice" not in session.search("ice walrus").text
+    program.close()
+
+
+def test_what_a_user_says_in_fewer_words_is_not_found_again(tmp_path: Path) -> None:
+    """Somebody took a password out."""
+    program = Program(tmp_path / "mem.db", has_ids=True)
+    program.say("one")
+    program.say("my password is walrus, what now?")
+    program.say("two")
+    program.listed[2] = {**program.listed[2], "content": "what now?"}
+    program.say("three")
+    session = program.host.conversation("t").session
+    assert "walrus" not in session.search("password").text.split("\n", 1)[1]
+    with pytest.raises(RecallError, match="stands on another line"):
+        session.expand("m2")
+    program.close()
+
+
+def talks(path: Path, number: int, turns: int) -> None:
+    """Say so many things in a process of its own, with a list of its own turns alone; the last one dies in a turn."""
+    host = runtime(path, has_ids=False)
+    listed: list[Said] = []
+    for turn in range(turns):
+        listed.append({"role": "user", "content": f"{number} asks {turn}"})
+        talk = host.conversation("t")
+        sent = words(talk.before(listed))
+        assert [text for text in sent if text.startswith(f"{number} ")] == words(listed)
+        if number == PROCESSES - 1 and turn == turns - 1:
+            os._exit(9)
+        listed.append({"role": "assistant", "content": f"{number} has answer {turn}"})
+        talk.after(listed[-1])
+    host.close()
+
+
+def asks_again(path: Path, number: int, listed: list[Said]) -> None:
+    """Have the last question answered once more."""
+    host = runtime(path, has_ids=False)
+    talk = host.conversation("t")
+    assert words(talk.before(listed))[: len(listed)] == words(listed)
+    talk.after({"role": "assistant", "content": f"{number} says"})
+    host.close()
+
+
+def at_once(act: Callable[..., None], path: Path, *given: Any) -> list[int | None]:  # noqa: ANN401  # what it takes
+    """Do it in four processes at once, and return how they ended."""
+    spawning = multiprocessing.get_context("spawn")
+    each = [spawning.Process(target=act, args=(path, number, *given)) for number in range(PROCESSES)]
+    for one in each:
+        one.start()
+    for one in each:
+        one.join()
+    return [one.exitcode for one in each]
+
+
+@pytest.mark.slow
+def test_four_processes_append_to_one_line_and_branch_where_their_lists_do(tmp_path: Path) -> None:
+    """Lists that are behind interleave, and nothing is lost, though one dies; an answer made again has a line."""
+    path = tmp_path / "mem.db"
+    assert at_once(talks, path, 12) == [0, 0, 0, 9]
+    host = runtime(path, has_ids=False)
+    talk = host.conversation("t")
+    rows = talk.session.core.current_line().read("t", 0, 999)
+    said = [json.loads(row.payload)["content"] for row in rows]
+    assert len(talk.session.lines()) == 1
+    for number in range(PROCESSES):
+        turns = [text for turn in range(12) for text in (f"{number} asks {turn}", f"{number} has answer {turn}")]
+        died = number == PROCESSES - 1
+        assert [text for text in said if text.startswith(f"{number} ")] == (turns[:-1] if died else turns)
+    listed = [json.loads(row.payload) for row in rows[:-1]]
+    while listed[-1]["role"] != "user":
+        listed.pop()
+    assert at_once(asks_again, path, listed) == [0, 0, 0, 0]
+    lines = talk.session.lines()
+    assert lines[0].messages == len(said)
+    now = [json.loads(row.payload)["content"] for row in talk.session.core.current_line().read("t", 0, 999)]
+    assert now[: len(listed)] == words(listed)
+    assert {text for line in lines[1:] for text in shown(talk.session, line.number) if " says" in text} == {
+        f"{number} says" for number in range(PROCESSES)
+    }
+    host.close()
+
+
+def shown(session: Session, line: int) -> list[str]:
+    """Return what a line says."""
+    return [json.loads(row.payload)["content"] for row in session.core.current_line().on(line).read("t", 0, 999)]
 
 
 ACTS = ["say", "say", "call", "regenerate", "edit", "back", "words", "remove", "insert", "switch"]

@@ -10,6 +10,7 @@ import itertools
 import json
 from bisect import bisect_right
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from squidbot.core.errors import NotFoundError
@@ -47,6 +48,7 @@ class Line(NamedTuple):
         without: runs of these that it does not have, first and last message.
         records: how many records of each kind its parent had up to there: it begins with them.
         at: when, in seconds since 1970; None if unknown.
+        shortened: messages of its parent that it has in fewer words: these are sent, and the former found.
     """
 
     parent: int
@@ -54,6 +56,7 @@ class Line(NamedTuple):
     without: tuple[Run, ...] = ()
     records: Mapping[str, int] = {}
     at: float | None = None
+    shortened: tuple[int, ...] = ()
 
 
 class Course(NamedTuple):
@@ -95,7 +98,8 @@ def _line(text: str) -> Line:
     body = json.loads(text)
     without = tuple((int(first), int(last)) for first, last in body.get("without", ()))
     records = {str(kind): int(count) for kind, count in body.get("records", {}).items()}
-    return Line(int(body["parent"]), int(body["behind"]), without, records, body.get("at"))
+    shortened = tuple(map(int, body.get("shortened", ())))
+    return Line(int(body["parent"]), int(body["behind"]), without, records, body.get("at"), shortened)
 
 
 # The record of number 0 is line 1.
@@ -174,6 +178,17 @@ class Lines(NamedTuple):
                 left = self.made[one - 1]
                 end, without = min(end, left.behind), [*without, *left.without]
         return tuple(_joined(found))
+
+    def shortened(self, number: int) -> list[int]:
+        """Return the messages that a line has in fewer words, in order: it, or the one that it came from."""
+        found: list[int] = []
+        end: float = inf
+        for one in self.way(number):
+            if one != FIRST:
+                first = next((change.first_seq for change in self.course if change.line == one), inf)
+                found += self.made[one - 1].shortened if first < end or one == number else ()
+                end = min(end, self.made[one - 1].behind)
+        return sorted(found)
 
     def _own(self, messages: int, numbers: AbstractSet[int]) -> dict[int, list[Run]]:
         """Return what was recorded on some of the lines, as runs in order, by line."""
@@ -299,6 +314,10 @@ class LineStore:
         """Return whether the line has all messages from the first to the last number, both included."""
         return self.count_between(first, last) == last - first + 1
 
+    def to_look_up(self) -> LineStore:
+        """Return the same line with what it has in fewer words as it was said: to recall and search."""
+        return _LookUp(self)
+
     def shared(self, line: int) -> int:
         """Return how many messages this line and another one begin with alike."""
         count = 0
@@ -417,7 +436,7 @@ class LineStore:
         """Return the messages of the line from the first to the last number, both included."""
         if session_id != self.session_id or not self.lines.made:
             return self.store.read(session_id, first_seq, last_seq)
-        runs = ((max(first, first_seq), min(last, last_seq)) for first, last in self._runs)
+        runs = ((max(first, first_seq), min(last, last_seq)) for first, last in self.runs)
         return [row for first, last in runs if first <= last for row in self.store.read(session_id, first, last)]
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
@@ -513,3 +532,28 @@ class LineStore:
                 return Record(inherited, number, record.body)
             number -= most or 0
         return Record(name, number, record.body)
+
+
+class _LookUp(LineStore):
+    """A line with the messages that it has in fewer words; it follows the line that it was made of."""
+
+    def __init__(self, of: LineStore) -> None:
+        super().__init__(of.store, of.session_id, of.line)
+        self.of = of
+        self._known: tuple[tuple[Run, ...], tuple[Run, ...]] = (), ()
+
+    @property
+    def line(self) -> int:
+        return self.of.line
+
+    @property
+    def lines(self) -> Lines:
+        return self.of.lines
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        runs = self.of.runs
+        if runs is not self._known[0]:
+            said = self.lines.shortened(self.line) if self.lines.made else []
+            self._known = runs, tuple(_joined([*runs, *((seq, seq) for seq in said)]))
+        return self._known[1]
