@@ -315,12 +315,19 @@ class CoreSession:
         return self.current_line().lines
 
     def branch(
-        self, seq: int, without: Sequence[Run] = (), *, shortened: Sequence[int] = (), now: float | None = None
+        self,
+        seq: int,
+        without: Sequence[Run] = (),
+        *,
+        line: int | None = None,
+        shortened: Sequence[int] = (),
+        now: float | None = None,
     ) -> int:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
 
         What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
-        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it.
+        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it: `line`,
+        or by default the one that is talked on.
         `shortened` are messages that will be said again in fewer words: `history` still finds what they said. `now` is
         in seconds since 1970.
 
@@ -331,11 +338,13 @@ class CoreSession:
         from squidbot.core.kinds import branch  # noqa: PLC0415  # no turn needs every kind of record
 
         on = self.current_line()
+        on = on if line in {None, on.line} else on.on(line or 0)
         if not on.has(seq) and seq != on.head(self.session_id)[0]:
             raise NotFoundError(f"m{seq} is not on line {on.line} of {self.session_id!a:.80}; nothing was changed")
-        left, old = self._state.current(), self._state.context._replace(transcripts=on.on(on.line))
+        left, old = self._state.current(follows=False), self._state.context._replace(transcripts=on.on(on.line))
         wait = self._state.context.wait
         number = branch(on, seq, tuple(without), shortened=tuple(shortened), at=now, wait=wait)
+        self._state.go(number)
         gone = min((first for first, _ in without), default=None)
 
         def begin(stored: CurrentView) -> None:
@@ -343,7 +352,7 @@ class CoreSession:
                 back = to_line(old, stored.plan, gone)
                 self._points.begin_line(self._sane_planner(stored, None, now), back, left)
 
-        self._state.tried(begin, "the new line has no plan of its own")
+        self._state.tried(begin, "the new line has no plan of its own", looks=False)
         return number
 
     def switch(self, line: int) -> None:
@@ -356,7 +365,8 @@ class CoreSession:
         from squidbot.core.kinds import switch  # noqa: PLC0415  # as above
 
         switch(self.current_line(), line, wait=self._state.context.wait)
-        self._state.current()
+        self._state.go(line)
+        self._state.current(follows=False)
 
     @property
     def line(self) -> LineStore:
@@ -370,8 +380,12 @@ class CoreSession:
         Raises:
             StoreError: the store failed.
         """
-        self._state.current()
+        self._state.follow()
         return self.line
+
+    def stay(self) -> None:
+        """Go to the line that is talked on only where you ask for it: by `current_line`, `branch` and `switch`."""
+        self._state.stays = True
 
     def room(self) -> Room:
         """Return how much room the next request has, after what is stored and what came with the newest one."""
@@ -530,6 +544,8 @@ class SessionState:
         self.window = window
         self._observer = observer
         self._notes: Notebook | None = None
+        # Whether it goes to the line that is talked on only where it is asked to.
+        self.stays = False
         self._begin()
 
     def _begin(self) -> None:
@@ -571,6 +587,21 @@ class SessionState:
         if self._notes is not None:
             self._notes.reopen()
 
+    def follow(self) -> None:
+        """Go to the line that is talked on."""
+        stays, self.stays = self.stays, False
+        try:
+            self.current()
+        finally:
+            self.stays = stays
+
+    def go(self, line: int) -> None:
+        """Go to a line; a session that does not stay leaves it with the next look."""
+        if isinstance(self.context.transcripts, LineStore):
+            self.context.transcripts.go(line)
+            self._begin()
+            self._view = None
+
     def current(self, *, follows: bool = True) -> CurrentView:
         """Return the view of what is stored, read anew where another process or a new plan has changed it.
 
@@ -582,7 +613,7 @@ class SessionState:
             if (held.messages, held.records) == head:
                 return held
         opening = context.transcripts.opening(context.session_id, OPENED_WITH)
-        if follows and isinstance(context.transcripts, LineStore) and context.transcripts.follow():
+        if follows and not self.stays and isinstance(context.transcripts, LineStore) and context.transcripts.follow():
             self._begin()
             opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         context.check_user(opening.newest.get(SCOPE.name))

@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from dataclasses import replace
 from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
@@ -33,6 +33,7 @@ from squidbot.plugins.lists import (
     FEW_LINES,
     MOST_LINES,
     READ_MESSAGES,
+    AgentRun,
     HostForm,
     Listed,
     Match,
@@ -109,8 +110,10 @@ class HostConversation:
         self._known = Recorded(session.core.line, form)
         # The marks of the newest list, and how many of its messages a reply follows, that reply included.
         self._marks: list[tuple[str, int]] = []
-        # How the newest lists began. Runs at once list only their own turns: what one records is no edit of another's.
-        self._begun: deque[tuple[str, int]] = deque(maxlen=MOST_RUNS)
+        # The newest runs, by how their lists begin. Runs at once list only their own turns: what one records is no edit
+        # of another's.
+        self._runs: dict[tuple[str, int], AgentRun] = {}
+        self._run: AgentRun | None = None
         self._settled = 0
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
@@ -159,6 +162,7 @@ class HostConversation:
             assembly = self._assemble(messages[behind:])
             self._record(assembly.incoming, names[behind:])
             self._is_settled = not any(message.calls for message in messages)
+            self._note()
             asks_again = not messages and bool(listed) and self._role(listed[-1]) != "assistant"
             return self._sent(assembly, asks_again=asks_again)
 
@@ -177,6 +181,7 @@ class HostConversation:
                 self._settle(messages)
             self._is_settled = False
             self._record(messages, names)
+            self._note()
 
     def after(self, reply: Any, usage: Usage | None = None, further: Sequence[Any] = ()) -> None:  # noqa: ANN401  # the host's
         """Record a model's reply, durably, with the usage that the provider reported.
@@ -194,9 +199,13 @@ class HostConversation:
             self._newest = None
             payloads = [self._form.dump(message) for message in (reply, *further)]
             messages = [self._form.codec.to_message(payload) for payload in payloads]
-            self.session.record(*messages, usage=usage)
+            rows = self.session.record(*messages, usage=usage)
             self._is_settled = not any(message.calls for message in messages)
-            self._known.extend(map(self._form.name, payloads))
+            names = [*map(self._form.name, payloads)]
+            self._known.add(rows, names)
+            if self._run is not None:
+                self._run = self._run._replace(replies=[*self._run.replies, *names], recorded=len(self._known))
+                self._runs[self._run.marks[0]] = self._run
 
     def works_for(self, call_id: str) -> None:
         """Record, durably, that the session works for a tool call of the session above it; once for each call.
@@ -242,12 +251,27 @@ class HostConversation:
         known = self._known
         was = known.number, len(known)
         line = self.session.core.current_line()
+        self.session.core.stay()  # another process may go to another line during this run
         is_same = was[0] == line.line or (was[0] is not None and line.shared(was[0]) >= was[1])
         known.take(line, keeps=was[1] if is_same else 0)
         looked = was[1] if is_same else None
         self._is_settled = self._is_settled and looked == len(known)
         given = Listed(listed, self._form)
-        marks = given.marks
+        marks, self._run = given.marks, None
+        run = self._runs.get(marks[0]) if marks else None
+        going_on = run.goes_on(given, known) if run else None
+        new: Sequence[int] = range(going_on or 0, len(given))
+        if going_on is None:
+            new = self._elsewhere(given, looked, is_kept=is_kept)
+        self._marks, self._settled = marks, given.replied()
+        return [given.message(at) for at in new], [given.name(at) for at in new]
+
+    def _elsewhere(self, given: Listed, looked: int | None, *, is_kept: bool | None) -> Sequence[int]:
+        """Return the indexes of what is new in a list that does not simply go on, and go to the line that it is on.
+
+        `looked`: how many messages the line had at the last call; None if it is another line or the first call.
+        """
+        known, marks = self._known, given.marks
         change = None
         if looked is not None:
             change = rewritten(self._marks, given, self._settled)
@@ -255,7 +279,7 @@ class HostConversation:
             # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
             ids = known.ids[-READ_MESSAGES:]
             change = rewritten([(each, 0) for each in ids], given, len(ids), by_ids=True)
-        is_other_run = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._begun
+        is_other_run = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._runs
         new = self._rewritten(given, change) if change and not is_other_run else None
         if new is None and is_other_run and not known.line.lines.made:
             new = self._of_other_run(given)
@@ -263,10 +287,7 @@ class HostConversation:
             # A list that the host keeps is never behind: it is the conversation.
             seen = None if is_kept else looked
             new = self._behind(given, seen, is_all=is_kept or (is_kept is False and bool(self._marks)))
-        self._marks, self._settled = marks, given.replied()
-        if marks and marks[0] not in self._begun:
-            self._begun.append(marks[0])
-        return [given.message(at) for at in new], [given.name(at) for at in new]
+        return new
 
     def _of_other_run(self, given: Listed) -> Sequence[int] | None:
         """Return the indexes of what is new in the list of one of several runs at once; None if none of it is known."""
@@ -361,7 +382,7 @@ class HostConversation:
             return None
         if chosen is not start:
             self.session.switch(chosen.line)
-            known.take(self.session.core.current_line())
+            known.take(self.session.core.line)
             gaps = ()
         if best.recorded < len(known) or gaps:
             self._leave(best.recorded, gaps, shortened(given, known, best))
@@ -377,10 +398,12 @@ class HostConversation:
         behind = line.seqs(place, place) or [line.head(line.session_id)[0]]
         gone = [ends for first, last in gaps if (ends := line.seqs(first, last))]
         kept = [seq for each in fewer for seq in line.seqs(each, each)]
-        self.session.core.branch(behind[0], [(ends[0], ends[-1]) for ends in gone], shortened=kept, now=time.time())
+        runs = [(ends[0], ends[-1]) for ends in gone]
+        # Another process may have gone to another line meanwhile.
+        self.session.core.branch(behind[0], runs, line=known.number, shortened=kept, now=time.time())
         if self._erases and gone:
             self.session.forget(*chain.from_iterable(gone), reason=REMOVED)
-        known.take(self.session.core.current_line(), keeps=min([place, *(first for first, _ in gaps)]))
+        known.take(self.session.core.line, keeps=min([place, *(first for first, _ in gaps)]))
         self._is_settled = False
 
     def _unknown(self, given: Listed) -> Sequence[int]:
@@ -452,8 +475,18 @@ class HostConversation:
 
     def _record(self, messages: Sequence[object], names: Sequence[tuple[str, str]]) -> None:
         if messages:
-            self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
-            self._known.extend(names)
+            rows = self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
+            self._known.add(rows, names)
+
+    def _note(self) -> None:
+        """Note how the run goes whose list was just recorded."""
+        known, marks = self._known, self._marks
+        self._run = AgentRun(marks, [], known.number or 0, len(known)) if marks else None
+        if self._run is not None:
+            self._runs.pop(marks[0], None)
+            self._runs[marks[0]] = self._run
+            if len(self._runs) > MOST_RUNS:
+                del self._runs[next(iter(self._runs))]
 
     def _settle(self, messages: Sequence[Message]) -> None:
         """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""

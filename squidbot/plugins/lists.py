@@ -122,11 +122,10 @@ class LazyList(Sequence[Value]):
                 raise IndexError(place)
         return self._members[at]
 
-    def extend(self, members: Iterable[Value]) -> None:
-        """Add members at the end."""
-        for member in members:
-            self._members[self.length] = member
-            self.length += 1
+    def put(self, at: int, member: Value) -> None:
+        """Set a member; the list is longer then, if it was shorter."""
+        self._members[at] = member
+        self.length = max(self.length, at + 1)
 
     def cut(self, length: int) -> None:
         """Keep the first members only."""
@@ -158,11 +157,12 @@ class Recorded:
         self.line, self.number = line, line.line
         self.words.length = self.ids.length = line.count_between(0, line.last_seq)
 
-    def extend(self, names: Iterable[tuple[str, str]]) -> None:
-        """Add the identities and ids of messages that were just recorded."""
-        for words, own_id in names:
-            self.words.extend([words])
-            self.ids.extend([own_id])
+    def add(self, rows: Iterable[StoredMessage], names: Iterable[tuple[str, str]]) -> None:
+        """Add the identities and ids of messages that were just recorded; others may have recorded before them."""
+        for row, (words, own_id) in zip(rows, names, strict=False):
+            place = self.line.count_between(0, row.seq) - 1
+            self.words.put(place, words)
+            self.ids.put(place, own_id)
 
     def rows(self, first: int, last: int) -> list[StoredMessage]:
         """Return the messages from one place to another, both included."""
@@ -243,6 +243,41 @@ class Listed:
     def name(self, at: int) -> tuple[str, str]:
         """Return the identity of a message, and the host's id."""
         return self.words[at], self.ids[at]
+
+
+class AgentRun(NamedTuple):
+    """One of the runs that go along a conversation, as a process has seen it last.
+
+    Attributes:
+        marks: of its list.
+        replies: the names of what was recorded behind that.
+        line: the line on which it was recorded.
+        recorded: how many messages that line had then.
+    """
+
+    marks: list[tuple[str, int]]
+    replies: list[tuple[str, str]]
+    line: int
+    recorded: int
+
+    def goes_on(self, listed: Listed, known: Recorded) -> int | None:
+        """Return the index of the first new message of a list that goes on as the run was seen last, else None.
+
+        Whatever others have recorded meanwhile. What they have recorded of the list itself is not new.
+        """
+        count = len(self.marks) + len(self.replies)
+        if listed.marks[: len(self.marks)] != self.marks or len(listed) <= count:
+            return None
+        if count < 2 and not listed.ids[0]:  # people say the same again
+            return None
+        if known.number != self.line and known.line.shared(self.line) < self.recorded:
+            return None
+        for at, (words, own_id) in enumerate(self.replies, len(self.marks)):
+            name = listed.name(at)
+            if (name[1] != own_id) if name[1] and own_id else (name[0] != words):
+                return None
+        since = {*known.words[self.recorded :]} - {""}
+        return count if since.isdisjoint(listed.words[count:]) else None
 
 
 class Match(NamedTuple):

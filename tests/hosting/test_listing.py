@@ -46,7 +46,8 @@ def test_what_is_recorded_is_read_from_the_end() -> None:
         return {at: str(at) for at in range(last - 255, last + 1)}
 
     lazy = LazyList(1_000, load)
-    lazy.extend(["new", "newer"])
+    lazy.put(1_000, "new")
+    lazy.put(1_001, "newer")
     assert (lazy[-1], lazy[1_000], asked) == ("newer", "new", [])
     assert lazy[-3] == "999"
     assert lazy[744] == "744"

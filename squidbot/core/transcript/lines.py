@@ -292,6 +292,10 @@ class LineStore:
         self._line, self._seen = self._lines.head, None
         return True
 
+    def go(self, line: int) -> None:
+        """Go to a line; where this store is led, `follow` leaves it."""
+        self._line, self._seen = line, None
+
     @property
     def lines(self) -> Lines:
         """All lines of the session."""
