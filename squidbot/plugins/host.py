@@ -259,7 +259,7 @@ class HostConversation:
         given = Listed(listed, self._form)
         marks, self._run = given.marks, None
         run = self._runs.get(marks[0]) if marks else None
-        going_on = run.goes_on(given, known) if run else None
+        going_on = run.goes_on(given, known, is_kept=bool(is_kept)) if run else None
         new: Sequence[int] = range(going_on or 0, len(given))
         if going_on is None:
             new = self._elsewhere(given, looked, is_kept=is_kept)

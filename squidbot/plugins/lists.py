@@ -260,11 +260,14 @@ class AgentRun(NamedTuple):
     line: int
     recorded: int
 
-    def goes_on(self, listed: Listed, known: Recorded) -> int | None:
+    def goes_on(self, listed: Listed, known: Recorded, *, is_kept: bool) -> int | None:
         """Return the index of the first new message of a list that goes on as the run was seen last, else None.
 
-        Whatever others have recorded meanwhile. What they have recorded of the list itself is not new.
+        Whatever others have recorded meanwhile, unless the host keeps the list (`is_kept`): then it says what holds.
+        What others have recorded of the list itself is not new.
         """
+        if is_kept and len(known) > self.recorded:
+            return None
         count = len(self.marks) + len(self.replies)
         if listed.marks[: len(self.marks)] != self.marks or len(listed) <= count:
             return None
@@ -430,14 +433,21 @@ def rewritten(
     has_ids = any(own_id for own_id, _ in before)
     known, listed = (dict(zip(old, before, strict=True)), {*new}) if has_ids else ({}, set[str]())
     edit = next((at for at, name in enumerate(new) if known.get(name, now[at]) != now[at]), None)
-    for tag, start, end, at, behind in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        is_put_in = tag == "insert" and start < len(old) and given.has_put_in(at, behind, old if has_ids else ())
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    put_in = {
+        at: known.keys() >= {*new[at:behind]}
+        for tag, start, _, at, behind in changes
+        if tag == "insert" and start < len(old) and given.has_put_in(at, behind, old if has_ids else ())
+    }
+    is_reordered = has_ids and any(put_in.values())
+    for tag, start, end, at, behind in changes:
+        is_put_in = tag == "insert" and at in put_in
         if (edit is not None and at >= edit) or (start >= settled and not is_put_in):
             break
-        is_moved = has_ids and listed.issuperset(old[start:end]) and not is_put_in
+        is_moved = has_ids and listed.issuperset(old[start:end]) and not is_put_in and not is_reordered
         if tag == "equal" or start == 0 or is_moved:
             continue
-        if tag == "delete" or known.keys() >= {*new[at:behind]}:
+        if tag == "delete" or (known.keys() >= {*new[at:behind]} and not is_put_in):
             gaps.append(at)
         else:
             return Rewritten(at, tuple(gaps))

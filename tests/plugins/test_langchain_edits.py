@@ -18,8 +18,9 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
-from langgraph.types import Command
+from langgraph.types import Command, RetryPolicy, interrupt
 
 from squidbot.core.view.renderer import CONTINUE
 from squidbot.plugins.langchain import Squidbot
@@ -47,18 +48,36 @@ class Program:
         self.folder, self.saved, self.beside = folder, saved, beside
         self.model = Scripted(says="A", asks=asks)
         self.serial = itertools.count()
+        self.other: tuple[Squidbot, Any] | None = None
         self.start()
 
     def start(self) -> None:
         """Begin in a new process, as far as squidbot can tell."""
+        self.start_with(look)
+
+    def start_with(self, *tools: Any) -> None:  # noqa: ANN401  # any tool
+        """The same, with other tools."""
         self.squidbot = Squidbot(self.folder / "mem.db", budget=64_000, on_error="raise")
         middleware = [self.squidbot, *self.beside]
-        self.agent: Any = create_agent(self.model, [look], middleware=middleware, checkpointer=self.saved)
+        self.agent: Any = create_agent(self.model, [*tools], middleware=middleware, checkpointer=self.saved)
 
     def restart(self) -> None:
         """Close the store, and begin anew."""
         self.squidbot.hosted.close()
         self.start()
+
+    def change(self) -> None:
+        """Have another process go on, which begins with its first turn."""
+        others, self.other = self.other, (self.squidbot, self.agent)
+        if others is None:
+            self.start()
+        else:
+            self.squidbot, self.agent = others
+
+    def close(self) -> None:
+        """Close the stores."""
+        for each in (self.squidbot, *(self.other or ())[:1]):
+            each.hosted.close()
 
     @property
     def state(self) -> list[BaseMessage]:
@@ -101,7 +120,7 @@ def running(saver: str, *beside: AgentMiddleware[Any, Any, Any], asks: str = "")
             with SqliteSaver.from_conn_string(str(path / "state.db")) as saved:
                 program = Program(path, saved, *beside, asks=asks)
                 yield program
-        program.squidbot.hosted.close()
+        program.close()
 
 
 def recorded(program: Program) -> list[str]:
@@ -243,7 +262,96 @@ def test_a_person_decides_about_a_call(decision: str) -> None:
         assert [call["args"] for call in calls[0]] == [call["args"] for call in kept[0]]
 
 
-ACTS = ["say", "say", "fork", "words", "remove", "again", "restart"]
+@pytest.mark.parametrize("saver", SAVERS)
+def test_another_worker_follows_an_edit(saver: str) -> None:
+    """Two processes serve one thread, as web servers do: the state is the conversation for both."""
+    with running(saver) as program:
+        program.say("one")
+        program.change()
+        program.say("two")
+        before = program.said()[1].config
+        program.change()
+        program.ask({"messages": [HumanMessage("two instead")]}, before)
+        assert program.model.seen[-1] == ["one", "A1", "two instead"]
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_messages_that_are_put_in_or_moved_stand_where_the_state_has_them(saver: str, restarts: bool) -> None:  # noqa: FBT001  # both
+    """The state is written anew, with one exchange more, and then in another order."""
+    with running(saver) as program:
+        program.say("one", "two", "three")
+        put_in = [HumanMessage("between"), AIMessage("indeed")]
+        program.put(RemoveMessage(id=REMOVE_ALL_MESSAGES), *program.state[:2], *put_in, *program.state[2:])
+        if restarts:
+            program.restart()
+        program.say("four")
+        state = program.state
+        program.put(RemoveMessage(id=REMOVE_ALL_MESSAGES), *state[:2], *state[4:6], *state[2:4], *state[6:])
+        program.say("five")
+        assert program.model.seen[-1][:6] == ["one", "A1", "two", "A2", "between", "indeed"]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_result_that_the_state_has_in_fewer_words_is_still_found(restarts: bool) -> None:  # noqa: FBT001  # both
+    """The program cuts what a tool has returned; the model can look it up."""
+    with running("memory", asks="look") as program:
+        program.say("one", "two", "three")
+        (result,) = [message for message in program.state[:4] if message.type == "tool"]
+        cut = result.model_copy(update={"content": "[cut]"})
+        program.put(cut)
+        if restarts:
+            program.restart()
+        program.say("four")
+        assert program.model.seen[-1][2] == "[cut]"
+        assert "saw A-0" in program.squidbot.hosted.answer("history", "t", {"id": "m2"})
+
+
+def test_a_node_that_fails_is_tried_again() -> None:
+    """The model gets the same list, once each time, and nothing is recorded twice."""
+
+    class Fails(Scripted):
+        """A model that is not there the first time."""
+
+        def _reply(self, messages: list[BaseMessage]) -> dict[str, Any]:
+            made = super()._reply(messages)
+            if len(self.seen) % 2:
+                raise TimeoutError
+            return made
+
+    with running("memory") as program:
+        program.model = Fails(says="A")
+        agent = create_agent(program.model, [], middleware=[program.squidbot])
+        graph = StateGraph(MessagesState)
+        graph.add_node("agent", agent, retry_policy=RetryPolicy(initial_interval=0.01, retry_on=TimeoutError))
+        graph.add_edge(START, "agent")
+        program.agent = graph.compile(checkpointer=program.saved)
+        program.say("one", "two", "three")
+        assert [len(request) for request in program.model.seen] == [1, 1, 3, 3, 5, 5]
+        assert len(recorded(program)) == 5  # the last reply is recorded with what follows it
+        assert len(program.squidbot.hosted.conversation("t").session.lines()) == 1
+
+
+def test_a_run_that_was_interrupted_goes_on() -> None:
+    """By `Command(resume=...)`, in a new process, as far as squidbot can tell."""
+
+    @tool
+    def confirm(q: str) -> str:
+        """Ask a person."""
+        return f"{q} is {interrupt('sure?')}"
+
+    with running("memory", asks="confirm") as program:
+        program.start_with(confirm)
+        program.agent.invoke({"messages": [HumanMessage("one")]}, THREAD)
+        program.squidbot.hosted.close()
+        program.start_with(confirm)
+        program.ask(Command(resume="fine"))
+        assert program.model.seen[-1][-1] == "A-0 is fine"
+        program.say("two")
+        assert len(program.squidbot.hosted.conversation("t").session.lines()) == 1
+
+
+ACTS = ["say", "say", "fork", "words", "remove", "again", "insert", "restart", "other"]
 
 
 @pytest.mark.parametrize("saver", SAVERS)
@@ -268,9 +376,16 @@ def test_the_model_sees_what_the_state_has(saver: str, acts: list[tuple[str, int
                 at = 2 * (1 + place % (len(state) // 2 - 1))
                 program.put(*(RemoveMessage(id=str(message.id)) for message in state[at : at + 2]))
                 program.say(text)
+            elif what == "insert" and len(state) > 2:
+                at = 2 * (1 + place % (len(state) // 2 - 1))
+                put_in = [HumanMessage(f"{text} {next(program.serial)}"), AIMessage("indeed")]
+                program.put(RemoveMessage(id=REMOVE_ALL_MESSAGES), *state[:at], *put_in, *state[at:])
+                program.say(text)
             elif what == "again":
                 program.put(RemoveMessage(id=str(state[-1].id)))
                 program.ask({"messages": []})
             elif what == "restart":
                 program.restart()
+            elif what == "other":
+                program.change()
         program.say("the end")
