@@ -115,6 +115,8 @@ class HostConversation:
         self._runs: dict[tuple[str, int], AgentRun] = {}
         self._run: AgentRun | None = None
         self._settled = 0
+        # Whether a host that lists everything has listed an earlier turn: then a turn alone is all that there is.
+        self._lists_all = False
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
         self._newest: Assembly | None = None
@@ -263,6 +265,8 @@ class HostConversation:
         new: Sequence[int] = range(going_on or 0, len(given))
         if going_on is None:
             new = self._elsewhere(given, looked, is_kept=is_kept)
+        elif self._form.is_whole and not self._lists_all:
+            self._lists_all = given.message(-1).role == "user"
         self._marks, self._settled = marks, given.replied()
         return [given.message(at) for at in new], [given.name(at) for at in new]
 
@@ -272,11 +276,9 @@ class HostConversation:
         `looked`: how many messages the line had at the last call; None if it is another line or the first call.
         """
         known, marks = self._known, given.marks
-        change = None
-        if looked is not None:
-            change = rewritten(self._marks, given, self._settled)
-        elif is_kept and any(given.ids):
-            # In a new process: what is gone shows in the ids. The newest messages may be of one request only.
+        change = rewritten(self._marks, given, self._settled) if looked is not None else None
+        if change is None and is_kept and looked != len(known) and any(given.ids):
+            # In a new process, or where another one went on: what is gone or put in shows in the ids.
             ids = known.ids[-READ_MESSAGES:]
             change = rewritten([(each, 0) for each in ids], given, len(ids), by_ids=True)
         is_other_run = bool(marks and self._marks) and marks[0] != self._marks[0] and marks[0] in self._runs
@@ -286,7 +288,8 @@ class HostConversation:
         if new is None:
             # A list that the host keeps is never behind: it is the conversation.
             seen = None if is_kept else looked
-            new = self._behind(given, seen, is_all=is_kept or (is_kept is False and bool(self._marks)))
+            is_all = is_kept or (is_kept is False and bool(self._marks)) or self._lists_all
+            new = self._behind(given, seen, is_all=is_all)
         return new
 
     def _of_other_run(self, given: Listed) -> Sequence[int] | None:

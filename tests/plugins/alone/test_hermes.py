@@ -13,9 +13,11 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cli import HermesCLI
 
 import squidbot
 from squidbot.cli.status import hosts_found
@@ -101,6 +103,52 @@ def test_an_engine_that_is_at_work_is_copied_for_another_agent(run: OpenProgram)
     assert (copied.conversation_id, engine.conversation_id) == ("", CHAT)
     copied.update_model("other", 100_000)
     assert (engine.context_length, copied.context_length) == (1_000_000, 100_000)
+
+
+def _by_hand(run: OpenProgram, act: str, *given: int) -> str | None:
+    """Do what hermes's chat does at /undo or /retry, in its own words, and return the message to send again."""
+    program: Any = run.program
+    chat: Any = SimpleNamespace(
+        conversation_history=_native(run),
+        agent=program.agent(CHAT),
+        session_id=CHAT,
+        _session_db=program.db,
+        _undo_content_to_text=HermesCLI._undo_content_to_text,
+    )
+    again: str | None = getattr(HermesCLI, act)(chat, *given, **({"prefill": False} if act == "undo_last" else {}))
+    program._lists[CHAT] = chat.conversation_history
+    return again
+
+
+def _asked(run: OpenProgram) -> list[str]:
+    """Return what the user says in the newest request."""
+    return [each.text for each in run.model.requests[-1].messages if each.role == "user"]
+
+
+def test_what_is_undone_in_the_chat_is_not_sent_again(run: OpenProgram) -> None:
+    """One turn, two, and all of them; then an answer is made again."""
+    for text in ("one", "two", "three"):
+        run.say(text)
+    _by_hand(run, "undo_last", 1)
+    run.say("three instead")
+    assert _asked(run) == ["one", "two", "three instead"]
+    _by_hand(run, "undo_last", 2)
+    run.say("two instead")
+    assert _asked(run) == ["one", "two instead"]
+    again = _by_hand(run, "retry_last")
+    assert again == "two instead"
+    run.say(again)
+    assert _asked(run) == ["one", "two instead"]
+    assert [each.role for each in run.model.requests[-1].messages if each.role != "system"] == [
+        "user",
+        "assistant",
+        "user",
+    ]
+    _by_hand(run, "undo_last", 9)
+    run.say("from the beginning")
+    assert _asked(run) == ["from the beginning"]
+    run.say("on")
+    assert _asked(run) == ["from the beginning", "on"]
 
 
 def test_calls_of_our_tools_at_once_are_all_answered(run: OpenProgram) -> None:
