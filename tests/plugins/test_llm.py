@@ -102,6 +102,41 @@ def test_the_command_goes_on_with_what_its_logs_keep(run: OpenProgram) -> None:
     assert (len(words(run, found)), length) == (6, 6)
 
 
+def test_the_command_goes_back_to_another_conversation_with_its_fragments(run: OpenProgram, tmp_path: Path) -> None:
+    """`-f`, `-c` and `--cid`: each conversation has what was said in it, once, on one line."""
+    runner, note = CliRunner(), tmp_path / "note.txt"
+    note.write_text("The harbour has a crane. " * 20)
+
+    def say(*given: str) -> str:
+        done = runner.invoke(cli, ["-m", "fake", *given])
+        assert done.exit_code == 0, done.output
+        return " ".join(each.text for each in run.model.requests[-1].messages if each.role == "user")
+
+    say("-f", str(note), "What is in the harbour?")
+    store: Any = plugin.opened(plugin.switched()).engine.wired.store
+    ((first, _),) = store.sessions()
+    asked = say("-c", "Since when?")
+    assert (asked.count("The harbour has a crane."), asked.count("in the harbour?")) == (20, 1)
+    assert "harbour" not in say("Of other things.")
+    asked = say("--cid", first, "-f", str(note), "Who built it?")
+    assert [asked.count(text) for text in ("in the harbour?", "Since when?", "Who built it?")] == [1, 1, 1]
+    assert "Of other things." not in asked
+    lengths = dict(store.sessions())
+    assert (lengths.pop(first), [*lengths.values()]) == (6, [2])
+    assert all(len(plugin.opened(plugin.switched()).conversation(each).session.lines()) == 1 for each in [first])
+
+
+def test_a_conversation_that_a_program_shortens_is_followed(run: OpenProgram) -> None:
+    """In Python: the newest answers are taken off, and the question is asked in other words."""
+    for text in ("one", "two", "three"):
+        run.say(text)
+    talk: Any = run.program.talks[CHAT, False]  # type: ignore[attr-defined]  # it is ours
+    del talk.responses[1:]
+    run.say("two instead")
+    asked = [each.text for each in run.model.requests[-1].messages if each.role == "user"]
+    assert asked == ["one", "two instead"]
+
+
 def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: OpenProgram) -> None:
     """C6, C9: an answer left off, a prompt that failed; the next turns add nothing twice, whatever llm lists."""
     run.say(FACT)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -94,3 +97,69 @@ def test_new_messages_alone_are_a_continuation(program: Program) -> None:
     assert program.seen[-1] == ["one", "answer 1", "two"]
     program.run("three", message_history=made.new_messages())
     assert program.seen[-1] == ["one", "answer 1", "two", "answer 2", "three"]
+
+
+def redacted(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Return messages without a password, as a program's own processor makes them for each request."""
+    every: list[Any] = [*messages]
+    found: list[ModelMessage] = []
+    for each in every:
+        parts = [
+            replace(part, content=str(part.content).replace("hunter2", "***"))
+            if isinstance(part, UserPromptPart)
+            else part
+            for part in each.parts
+        ]
+        found.append(replace(each, parts=parts))
+    return found
+
+
+def newest(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Return the newest three messages, as a program that trims does."""
+    return messages[-3:]
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_processor_of_the_program_s_own_has_its_way(program: Program, is_first: bool) -> None:  # noqa: FBT001  # both
+    """What it takes out of a message is not sent; what it leaves off of the oldest is history."""
+    both = [program.squidbot, ProcessHistory(redacted)]
+    program.agent = Agent(program.agent.model, capabilities=both[::-1] if is_first else both)
+    history = program.run("my password is hunter2").all_messages()
+    for text in ("two", "three", "four"):
+        history = program.run(text, message_history=history).all_messages()
+    assert program.seen[-1][::2] == ["my password is ***", "two", "three", "four"]
+    program.agent = Agent(
+        program.agent.model, capabilities=[ProcessHistory(newest), program.squidbot] if is_first else both
+    )
+    program.run("five", message_history=history)
+    assert program.seen[-1][::2] == ["my password is ***", "two", "three", "four", "five"]
+
+
+def test_a_run_that_was_cancelled_is_asked_again(program: Program) -> None:
+    """The question is sent once, with the same history, and with another question in its place."""
+    history = program.say("one", None)
+    model = program.agent.model
+
+    async def cancelled(text: str) -> None:
+        waits = asyncio.Event()
+
+        async def never(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+            program.seen.append(texts(messages))
+            waits.set()
+            await asyncio.sleep(60)
+            raise AssertionError
+
+        agent = Agent(FunctionModel(never), capabilities=[program.squidbot])
+        task = asyncio.create_task(agent.run(text, conversation_id="chat", message_history=history))
+        await waits.wait()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    for _ in range(2):
+        asyncio.run(cancelled("two"))
+        assert program.seen[-1] == ["one", "answer 1", "two"]
+    program.agent = Agent(model, capabilities=[program.squidbot])
+    program.say("two", history)
+    asyncio.run(cancelled("three"))
+    program.say("three instead", history)
