@@ -27,7 +27,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
 from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
-from squidbot.core.view.assembly import account, remembered, used
+from squidbot.core.view.assembly import account, remembered, used, without_gaps
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
 
@@ -130,7 +130,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "rungs": [*settings.ladder.told(pressure_of(view.history, view.summaries, whole))],
         "reliability": {"fraction": reliable, "level": level_of(reliable)},
         "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, line, view.messages))],
-        "spans": [_span_json(one) for one in _spans(view)],
+        "spans": [_span_json(one) for one in _spans(view, line)],
     }
     return Explanation(view, line, due, budget, values)
 
@@ -314,10 +314,11 @@ def _is_said(part: Part) -> bool:
     return part.payload is not None or part.kind is Kind.SLIMMED
 
 
-def _spans(view: CurrentView) -> tuple[Span, ...]:
+def _spans(view: CurrentView, line: LineStore) -> tuple[Span, ...]:
     shown = {part.first_seq: part.kind for block in view.blocks for part in block.parts if _is_said(part)}
     segments = [block.segment for block in view.blocks]
-    return account(segments, view.lead_count, shown, view.tail.parts)
+    spans = account(segments, view.lead_count, shown, view.tail.parts)
+    return without_gaps(spans, line.gaps(view.messages))
 
 
 def _costs(place: OpenStore, line: LineStore, messages: int) -> list[int] | None:
@@ -430,8 +431,8 @@ def _put_shares(out: Printer, heading: str, shares: Mapping[str, Any], above: st
 def _held(found: Explanation) -> str:
     """Return how many messages the next request holds in which way."""
     counts: dict[str, int] = {}
-    for one in _spans(found.view):
-        counts[one.how] = counts.get(one.how, 0) + found.line.count_between(one.first_seq, one.last_seq)
+    for one in _spans(found.view, found.line):
+        counts[one.how] = counts.get(one.how, 0) + one.last_seq - one.first_seq + 1
     names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
     shown = ", ".join(f"{number:,} {names.get(how, how)}" for how, number in counts.items())
     return f"the next request has {shown or 'nothing of it'}"

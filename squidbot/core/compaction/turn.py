@@ -38,7 +38,7 @@ from squidbot.core.compaction.pressure import (
     too_much,
 )
 from squidbot.core.compaction.undo import again
-from squidbot.core.errors import BudgetError, InvalidRequestError
+from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError
 from squidbot.core.last_request import SEALED_PARTS, LastRequest, Mode, digest, seal
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import JOURNAL_SECTION
@@ -899,12 +899,12 @@ class Planner:
     def branched(self, back: Return, left: CurrentView) -> NewPlan | None:
         """Return the plan with which a new line begins; `left` is what was sent on the one that it left.
 
-        None where that does not fit: the next request compacts.
+        None where that does not fit, or shows what was forgotten: the next request has another plan.
         """
         call = self.call_context(self.stored)
         try:
             change = again(self.context, self.settings, self.stored, call, back, left=left)
-        except BudgetError:
+        except (BudgetError, NotFoundError):
             return None
         return self.signed(change, self._last_digests)
 
@@ -996,7 +996,7 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
         event=event,
         codecs=renderer.codecs,
         reserve=planner.inputs.reserve,
-        elsewhere=planner.context.elsewhere(planner.stored.messages),
+        gaps=planner.context.gaps(planner.stored.messages),
     )
 
 

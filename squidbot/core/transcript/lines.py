@@ -391,6 +391,10 @@ class LineStore:
         runs = ((max(first, first_seq), min(last, last_seq)) for first, last in self.runs)
         return sum(max(0, last - first + 1) for first, last in runs)
 
+    def gaps(self, messages: int) -> tuple[Run, ...]:
+        """Return the runs of the session's first so many messages that the line does not have, in order."""
+        return tuple(_outside([(0, messages - 1)], self.runs)) if messages and self.lines.made else ()
+
     def head(self, session_id: str) -> tuple[int, int]:
         """Return the counts of the whole session: what is recorded next gets the number behind all messages."""
         found = self.store.head(session_id)

@@ -97,7 +97,7 @@ class CoreAssembly:
         reserve: the room for the answers of the turn; `None`: as the window has it.
         certified_tokens: the most that it costs, by reported usage; 0 if the bound of `cost` says it.
         written: the payloads of the session's newest request: a part stays the same object while it is sent alike.
-        elsewhere: how many stored messages are not on the session's line.
+        gaps: the runs of stored messages that are not on the session's line.
     """
 
     session_id: str
@@ -113,7 +113,7 @@ class CoreAssembly:
     reserve: Reserve | None = None
     certified_tokens: int = 0
     written: WrittenParts = field(default_factory=dict, repr=False, compare=False)
-    elsewhere: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
 
     @property
     def plan(self) -> PlanRecord | None:
@@ -170,7 +170,7 @@ class CoreAssembly:
             for part in block.parts
             if part.payload is not None or part.kind is Kind.SLIMMED
         }
-        spans = account(segments, self.view.lead_count, shown, self.view.tail.parts)
+        spans = without_gaps(account(segments, self.view.lead_count, shown, self.view.tail.parts), self.gaps)
         left = reliability(self.view.generations, self.window.parameters_billion)
         said = remembered(self.view)
         score = self.reserve.score if self.reserve else None
@@ -180,7 +180,7 @@ class CoreAssembly:
         sent = sum(part.cost.bound for part in self.parts)
         available = max(0, self.limit.bound - self.cost.bound + history.bound)
         fraction = most / self.window.window_tokens
-        budget = (sent, available, fraction, self.elsewhere)
+        budget = (sent, available, fraction, sum(last - first + 1 for first, last in self.gaps))
         return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used, *budget)
 
 
@@ -223,6 +223,21 @@ def account(
     said = (part for part in tail if part.payload is not None or part.kind is Kind.SLIMMED)
     spans.extend(_of_part(part.first_seq, part.kind) for part in said)
     return tuple(_joined(spans))
+
+
+def without_gaps(spans: Sequence[Span], gaps: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Return spans without the messages of these runs."""
+    for first, last in gaps:
+        spans = [
+            span._replace(first_seq=start, last_seq=end)
+            for span in spans
+            for start, end in (
+                (span.first_seq, min(span.last_seq, first - 1)),
+                (max(span.first_seq, last + 1), span.last_seq),
+            )
+            if start <= end
+        ]
+    return tuple(spans)
 
 
 def _of_segment(segment: Segment, shown: Mapping[int, Kind]) -> Iterator[Span]:

@@ -12,6 +12,7 @@ from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.ports import SupportsGaps
 from squidbot.core.transcript.documents import DOCUMENT, sections
 from squidbot.core.transcript.goals import GOAL, folded, goal_sections
+from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.markers import MARKED, Markers
 from squidbot.core.transcript.pins import PIN, Pins
 from squidbot.core.transcript.removals import RETRACTION
@@ -333,9 +334,9 @@ class SessionContext(NamedTuple):
             return max(0, last_seq - first_seq + 1)
         return self.transcripts.count_between(first_seq, last_seq)
 
-    def elsewhere(self, messages: int) -> int:
-        """Return how many of so many stored messages are not on the session's line: edited, removed, on others."""
-        return messages - self.count_between(0, messages - 1)
+    def gaps(self, messages: int) -> tuple[tuple[int, int], ...]:
+        """Return the runs of so many stored messages that are not on the session's line: edited, removed, on others."""
+        return self.transcripts.gaps(messages) if isinstance(self.transcripts, LineStore) else ()
 
     def blocks(
         self,
