@@ -326,10 +326,9 @@ class CoreSession:
         """Leave the conversation in front of a message, and return the number of the new line. Durable.
 
         What is said from now on stands on that line, behind the messages before `seq`, a number of the line or the next
-        one, but for the runs `without`. The line that was left keeps what it has, and `switch` goes back to it: `line`,
-        or by default the one that is talked on.
-        `shortened` are messages that will be said again in fewer words: `history` still finds what they said. `now` is
-        in seconds since 1970.
+        one, but for the runs `without`. The line that was left, `line` or by default the one that is talked on, keeps
+        what it has, and `switch` goes back to it. `shortened` are messages that will be said again in fewer words:
+        `history` still finds what they said. `now` is in seconds since 1970.
 
         Raises:
             NotFoundError: the line has no such message; nothing was changed.
@@ -589,11 +588,11 @@ class SessionState:
 
     def follow(self) -> None:
         """Go to the line that is talked on."""
-        stays, self.stays = self.stays, False
-        try:
+        self.current()
+        on = self.context.transcripts
+        if isinstance(on, LineStore) and on.follow():
+            self._begin()
             self.current()
-        finally:
-            self.stays = stays
 
     def go(self, line: int) -> None:
         """Go to a line; a session that does not stay leaves it with the next look."""

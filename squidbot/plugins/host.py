@@ -108,6 +108,8 @@ class HostConversation:
         self._lock = session.lock
         # The messages of the line that is talked on.
         self._known = Recorded(session.core.line, form)
+        # How many messages the session had, on all lines, when this was done with it.
+        self._stored = 0
         # The marks of the newest list, and how many of its messages a reply follows, that reply included.
         self._marks: list[tuple[str, int]] = []
         # The newest runs, by how their lists begin. Runs at once list only their own turns: what one records is no edit
@@ -115,7 +117,7 @@ class HostConversation:
         self._runs: dict[tuple[str, int], AgentRun] = {}
         self._run: AgentRun | None = None
         self._settled = 0
-        # Whether a host that lists everything has listed an earlier turn: then a turn alone is all that there is.
+        # Whether a host that lists everything, or has ids, has listed an earlier turn: then a turn alone is all of it.
         self._lists_all = False
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
@@ -131,7 +133,7 @@ class HostConversation:
     @property
     def is_behind(self) -> bool:
         """Whether others have recorded messages since its last call."""
-        return self.session.wired.store.head(self.session.session_id)[0] != len(self._known)
+        return self.session.wired.store.head(self.session.session_id)[0] != self._stored
 
     def before(
         self,
@@ -205,6 +207,7 @@ class HostConversation:
             self._is_settled = not any(message.calls for message in messages)
             names = [*map(self._form.name, payloads)]
             self._known.add(rows, names)
+            self._stored = self._known.line.stored
             if self._run is not None:
                 self._run = self._run._replace(replies=[*self._run.replies, *names], recorded=len(self._known))
                 self._runs[self._run.marks[0]] = self._run
@@ -265,7 +268,7 @@ class HostConversation:
         new: Sequence[int] = range(going_on or 0, len(given))
         if going_on is None:
             new = self._elsewhere(given, looked, is_kept=is_kept)
-        elif self._form.is_whole and not self._lists_all:
+        elif not self._lists_all and (self._form.is_whole or any(given.ids)):
             self._lists_all = given.message(-1).role == "user"
         self._marks, self._settled = marks, given.replied()
         return [given.message(at) for at in new], [given.name(at) for at in new]
@@ -484,6 +487,7 @@ class HostConversation:
     def _note(self) -> None:
         """Note how the run goes whose list was just recorded."""
         known, marks = self._known, self._marks
+        self._stored = known.line.stored
         self._run = AgentRun(marks, [], known.number or 0, len(known)) if marks else None
         if self._run is not None:
             self._runs.pop(marks[0], None)

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import squidbot
 from squidbot.core.errors import RecallError
 from squidbot.core.view.renderer import CONTINUE
 from squidbot.plugins.host import HostRuntime
@@ -264,6 +265,25 @@ def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
     conversation.after(program.message("assistant", "aye"))
     edited = [*program.listed[:-1], program.message("user", "two instead")]
     assert words(conversation.before(edited)) == [*first[:2], "beside", "indeed", "two instead"]
+    program.close()
+
+
+def test_a_run_stays_on_its_line_and_the_next_one_follows(tmp_path: Path) -> None:
+    """A person goes back by the command line while an answer is made: that is recorded where it was asked for."""
+    program = Program(tmp_path / "mem.db", has_ids=False)
+    for text in ("one", "two"):
+        program.say(text)
+    talk = program.host.conversation("t")
+    program.listed.append(program.message("user", "three"))
+    talk.before(program.listed)
+    with squidbot.load({"store": {"path": str(program.path)}}) as engine:
+        person = engine.session("t", form="openai.chat")
+        assert person.branch("m2") == 1
+        talk.after(program.message("assistant", "yes, three"))
+        assert "yes, three" in str(talk.session.preview().messages[-2])
+        assert [line.messages for line in person.lines()] == [6, 2]
+    sent = talk.before([program.message("user", "another")])
+    assert words(sent) == ["one", program.listed[1]["content"], "another"]
     program.close()
 
 

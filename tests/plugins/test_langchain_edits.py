@@ -307,6 +307,25 @@ def test_a_result_that_the_state_has_in_fewer_words_is_still_found(restarts: boo
         assert "saw A-0" in program.squidbot.hosted.answer("history", "t", {"id": "m2"})
 
 
+@pytest.mark.parametrize("saver", SAVERS)
+def test_an_agent_that_is_a_node_of_a_graph_follows_the_graph_s_state(saver: str) -> None:
+    """Removals, other words, a fork, and a state that was emptied."""
+    with running(saver) as program:
+        graph = StateGraph(MessagesState)
+        graph.add_node("agent", create_agent(program.model, [], middleware=[program.squidbot]))
+        graph.add_edge(START, "agent")
+        program.agent = graph.compile(checkpointer=program.saved)
+        program.say("one", "two", "three")
+        program.put(*(RemoveMessage(id=str(message.id)) for message in program.state[2:4]))
+        program.say("four")
+        program.put(HumanMessage("[removed]", id=program.state[0].id))
+        program.say("five")
+        program.ask({"messages": [HumanMessage("forked")]}, program.said()[2].config)
+        program.put(RemoveMessage(id=REMOVE_ALL_MESSAGES))
+        program.say("six", "seven")
+        assert len(program.model.seen[-1]) == 3
+
+
 def test_a_node_that_fails_is_tried_again() -> None:
     """The model gets the same list, once each time, and nothing is recorded twice."""
 

@@ -303,6 +303,12 @@ class LineStore:
         return self._lines
 
     @property
+    def stored(self) -> int:
+        """How many messages the session has on all lines, as it was looked at last."""
+        self._look()
+        return self._seen[0] if self._seen else 0
+
+    @property
     def runs(self) -> tuple[Run, ...]:
         """The messages that the line has, as runs in order."""
         self._look()
