@@ -266,21 +266,27 @@ class AgentRun(NamedTuple):
         Whatever others have recorded meanwhile, unless the host keeps the list (`is_kept`): then it says what holds.
         What others have recorded of the list itself is not new.
         """
-        if is_kept and len(known) > self.recorded:
-            return None
         count = len(self.marks) + len(self.replies)
-        if listed.marks[: len(self.marks)] != self.marks or len(listed) <= count:
+        is_alone = len(known) == self.recorded and known.number == self.line
+        # People say the same again: one message without an id proves nothing.
+        if len(listed) <= count or (count < 2 and not listed.ids[0]) or not self._has_said(listed):
             return None
-        if count < 2 and not listed.ids[0]:  # people say the same again
+        if is_alone:
+            return count
+        if is_kept or (known.number != self.line and known.line.shared(self.line) < self.recorded):
             return None
-        if known.number != self.line and known.line.shared(self.line) < self.recorded:
-            return None
-        for at, (words, own_id) in enumerate(self.replies, len(self.marks)):
-            name = listed.name(at)
-            if (name[1] != own_id) if name[1] and own_id else (name[0] != words):
-                return None
-        since = {*known.words[self.recorded :]} - {""}
-        return count if since.isdisjoint(listed.words[count:]) else None
+        # Replies that others have recorded may stand on any line.
+        since, new = {*known.words[self.recorded :]} - {""}, range(count, len(listed))
+        is_asked = not any(listed.message(at).role == "assistant" for at in new)
+        return count if is_asked and since.isdisjoint(listed.words[count:]) else None
+
+    def _has_said(self, listed: Listed) -> bool:
+        """Return whether a list, which is long enough, begins with what was listed, and what was recorded behind it."""
+        first = len(self.marks)
+        names = ((listed.name(at), reply) for at, reply in enumerate(self.replies, first))
+        return listed.marks[:first] == self.marks and all(
+            name[1] == reply[1] if name[1] and reply[1] else name[0] == reply[0] for name, reply in names
+        )
 
 
 class Match(NamedTuple):

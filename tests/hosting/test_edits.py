@@ -287,6 +287,12 @@ def test_a_run_stays_on_its_line_and_the_next_one_follows(tmp_path: Path) -> Non
     program.close()
 
 
+def test_another_worker_goes_back_to_a_line_that_it_never_saw() -> None:
+    """One worker has the first turn, another one the second and its edit; the first gets the list before the edit."""
+    acts = ["say", "other", "say", "edit", "other", "switch"]
+    run([(act, 0, "yes") for act in acts], has_ids=False, budget=WIDE)
+
+
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_what_the_host_says_in_fewer_words_is_still_found(has_ids: bool, tmp_path: Path) -> None:  # noqa: FBT001  # both
     """A result that the program cuts: its words are sent, the former recalled and searched, on lines that have them."""
