@@ -68,7 +68,6 @@ class Explanation(NamedTuple):
     """What the next request holds of a session; `budget` has names, tokens, meanings; `values` all as JSON."""
 
     view: CurrentView
-    line: LineStore
     due: PlanRecord | None
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
@@ -132,7 +131,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, line, view.messages))],
         "spans": [_span_json(one) for one in _spans(view, line)],
     }
-    return Explanation(view, line, due, budget, values)
+    return Explanation(view, due, budget, values)
 
 
 def parent_json(place: OpenStore, session_id: str) -> dict[str, object]:
@@ -387,9 +386,9 @@ def _run(  # noqa: PLR0913, PLR0917  # a run with its costs
 
 def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
-    out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(found)}")
+    out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
     if elsewhere := values["elsewhere"]:
-        out.say(f"{elsewhere:,} of them it doesn't see: squidbot session lines {values['session']}", "dim")
+        out.say(f"the model does not see {elsewhere:,} of them: squidbot session lines {values['session']}", "dim")
     if line := parent_line(values):
         out.say(line, "dim")
     if children := len(values["children"]):
@@ -428,11 +427,11 @@ def _put_shares(out: Printer, heading: str, shares: Mapping[str, Any], above: st
         )
 
 
-def _held(found: Explanation) -> str:
+def _held(spans: Iterable[Mapping[str, Any]]) -> str:
     """Return how many messages the next request holds in which way."""
     counts: dict[str, int] = {}
-    for one in _spans(found.view, found.line):
-        counts[one.how] = counts.get(one.how, 0) + one.last_seq - one.first_seq + 1
+    for one in spans:
+        counts[one["how"]] = counts.get(one["how"], 0) + int(one["last"][1:]) - int(one["first"][1:]) + 1
     names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
     shown = ", ".join(f"{number:,} {names.get(how, how)}" for how, number in counts.items())
     return f"the next request has {shown or 'nothing of it'}"

@@ -254,12 +254,11 @@ class HostConversation:
         If the list leaves the line, the conversation goes on along another one from here.
         """
         known = self._known
-        was = known.number, len(known)
+        number, count = known.number, len(known)
         line = self.session.core.current_line()
         self.session.core.stay()  # another process may go to another line during this run
-        is_same = was[0] == line.line or (was[0] is not None and line.shared(was[0]) >= was[1])
-        known.take(line, keeps=was[1] if is_same else 0)
-        looked = was[1] if is_same else None
+        looked = count if number is not None and line.begins_as(number, count) else None
+        known.take(line, keeps=looked or 0)
         self._is_settled = self._is_settled and looked == len(known)
         given = Listed(listed, self._form)
         marks, self._run = given.marks, None

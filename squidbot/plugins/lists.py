@@ -273,7 +273,7 @@ class AgentRun(NamedTuple):
             return None
         if is_alone:
             return count
-        if is_kept or (known.number != self.line and known.line.shared(self.line) < self.recorded):
+        if is_kept or not known.line.begins_as(self.line, self.recorded):
             return None
         # Replies that others have recorded may stand on any line.
         since, new = {*known.words[self.recorded :]} - {""}, range(count, len(listed))

@@ -810,7 +810,7 @@ def test_lines_of_a_session_are_listed_shown_and_searched(copied: Callable[..., 
     found = [copied("session", "search", "support/42", "part_23_1", *more).output for more in ((), ("--all-lines",))]
     assert ["m95" in text for text in found] == [False, True]
     explained = copied("session", "explain", "support/42").output
-    assert "2 of them it doesn't see: squidbot session lines support/42" in explained
+    assert "the model does not see 2 of them: squidbot session lines support/42" in explained
     held = re.search(r"the next request has ([^\n]+(?:\n[^\n]+)?)", explained)
     assert held is not None
     assert sum(int(number) for number in re.findall(r"(\d+) (?:in notes|word for word|cut)", held[0])) == 94

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.lines import Lines, LineStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +23,16 @@ def said_in(transcripts: TranscriptStore, only: str | None = None) -> IsSaid:
 
     Each session's lines are read once. With `only`, other sessions are not looked at: their messages count as said.
     """
-    known: dict[str, LineStore] = {}
+    known: dict[str, LineStore | None] = {}
 
     def is_said(source: Source) -> bool:
         name = source.session_id
         if only not in {None, name}:
             return True
-        line = known.get(name) or known.setdefault(name, LineStore(transcripts, name))
-        return not line.lines.made or line.has_all(source.first_seq, source.last_seq)
+        if name not in known:
+            known[name] = LineStore(transcripts, name) if Lines.read(transcripts, name).made else None
+        line = known[name]
+        return line is None or line.has_all(source.first_seq, source.last_seq)
 
     return is_said
 

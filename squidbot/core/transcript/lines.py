@@ -48,7 +48,7 @@ class Line(NamedTuple):
         without: runs of these that it does not have, first and last message.
         records: how many records of each kind its parent had up to there: it begins with them.
         at: when, in seconds since 1970; None if unknown.
-        shortened: messages of its parent that it has in fewer words: these are sent, and the former found.
+        shortened: messages of its parent that it has in fewer words: these are sent; search finds both.
     """
 
     parent: int
@@ -328,8 +328,10 @@ class LineStore:
         """Return the same line with what it has in fewer words as it was said: to recall and search."""
         return _LookUp(self)
 
-    def shared(self, line: int) -> int:
-        """Return how many messages this line and another one begin with alike."""
+    def begins_as(self, line: int, messages: int) -> bool:
+        """Return whether this line begins with the first so many messages of another one."""
+        if line == self.line:
+            return True
         count = 0
         for own, other in zip(self.runs, self.on(line).runs, strict=False):
             if own[0] != other[0]:
@@ -337,7 +339,7 @@ class LineStore:
             count += min(own[1], other[1]) - own[0] + 1
             if own != other:
                 break
-        return count
+        return count >= messages
 
     def all(self) -> Iterator[LineStore]:
         """Yield each line of the session, the newest first; the own one is this object."""
