@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from squidbot.core.memories import SHARED, Memory, Scope
     from squidbot.core.messages import Completion, Message, Usage
     from squidbot.core.summaries import SummarySettings
-    from squidbot.engine import Engine, load
+    from squidbot.engine import Engine, aload, load
     from squidbot.hookspecs import hookimpl
     from squidbot.services.summaries import SummaryWorker
     from squidbot.session import Assembly, Session
     from squidbot.tools.table import history_tool, memory_tool
     from squidbot.tools.tool import Answer
+    from squidbot.wiring.calls import in_thread
 
 __all__ = [
     "SHARED",
@@ -68,8 +69,10 @@ __all__ = [
     "SummaryWorker",
     "TranscriptError",
     "Usage",
+    "aload",
     "history_tool",
     "hookimpl",
+    "in_thread",
     "load",
     "memory_tool",
 ]
@@ -80,12 +83,13 @@ _HOMES = {
     "squidbot.core.summaries": ["SummarySettings"],
     "squidbot.core.memories": ["SHARED", "Memory", "Scope"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
-    "squidbot.engine": ["Engine", "load"],
+    "squidbot.engine": ["Engine", "aload", "load"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.services.summaries": ["SummaryWorker"],
     "squidbot.session": ["Assembly", "Session"],
     "squidbot.tools.table": ["history_tool", "memory_tool"],
     "squidbot.tools.tool": ["Answer"],
+    "squidbot.wiring.calls": ["in_thread"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

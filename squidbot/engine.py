@@ -68,6 +68,7 @@ from squidbot.services.background import (
     watched,
 )
 from squidbot.session import Session
+from squidbot.wiring.calls import awaited
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -123,6 +124,9 @@ def load(source: str | Path | Mapping[str, object] | None = None, *, extensions:
     if engine.wired.pending and os.path.exists(engine.wired.pending):  # noqa: PTH110  # each start asks
         forget.finish(engine.wired)
     return engine
+
+
+aload = awaited(load)
 
 
 class Engine:
@@ -576,6 +580,34 @@ class Engine:
         if not was_closed:
             self.wired.relay.notify(Event(events.STOPPED, "", "the engine was closed"))
         self.wired.close()
+
+    # For asyncio: each does as the method of its name, in a thread (`squidbot.in_thread`).
+    asession = awaited(session)
+    acontinued = awaited(continued)
+    asub_agent = awaited(sub_agent)
+    amemories = awaited(memories)
+    areindex = awaited(reindex)
+    ajournal = awaited(journal)
+    aiterated = awaited(iterated)
+    amodel = awaited(model)
+    aloading = awaited(loading)
+    awatch_memory = awaited(watch_memory)
+    arun_jobs = awaited(run_jobs)
+    aforget_session = awaited(forget_session)
+    aforget_user = awaited(forget_user)
+    aexport_models = awaited(export_models)
+    abackup_model = awaited(backup_model)
+    aimport_models = awaited(import_models)
+    aroll_back = awaited(roll_back)
+    aclose = awaited(close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
 
 # The background work of one engine: facts, summaries, journal entries, the index of files.

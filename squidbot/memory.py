@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
+from squidbot.adapters.common.threads import Computing, SharedLock, Waiting
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
@@ -77,7 +78,8 @@ class CheckedEmbedder:
             LLMError: there are no vectors.
         """
         try:
-            return self._embedder.embed(texts)
+            with Waiting():
+                return self._embedder.embed(texts)
         except SquidbotError:
             raise
         except Exception as error:
@@ -124,14 +126,16 @@ class VectorWorker:
             thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
-        thread.join(timeout_seconds)
+        with Waiting():
+            thread.join(timeout_seconds)
         return not thread.is_alive()
 
     def _run(self) -> None:
         while self._due.wait() and not self._stopping.is_set():
             self._due.clear()
             try:
-                self._work(self._stopping.is_set)
+                with Computing():
+                    self._work(self._stopping.is_set)
             except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it reports
                 if not self._stopping.is_set():  # else the store was closed under an embedder that answered too late
                     _LOG.debug("vectors of memories could not be made", exc_info=error)
@@ -244,7 +248,7 @@ class MemoryService:
         self._meaning: SemanticStore | None = None
         self._worker: VectorWorker | None = None
         self._works_in_background = False
-        self._lock = threading.Lock()
+        self._lock = SharedLock()
 
     @property
     def store(self) -> MemoryStore:
@@ -374,7 +378,7 @@ class MemoryService:
             self._embedder,
             lambda model, dimensions: self._index_of(vectors_path(beside, model), model, dimensions),
             self._failed,
-            threading.Lock(),
+            SharedLock(),
         )
         if self._works_in_background:
             self._worker = VectorWorker(lambda stopping: made.embed(stopping=stopping), self._failed)

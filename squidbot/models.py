@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.threads import SharedLock, Waiting
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
@@ -322,7 +323,7 @@ class Catalog:
         self._watch: MemoryWatch | None = None
         self._announced: dict[str, tuple[int, str]] = {}
         # Opening may take minutes, and two threads must not load the same model.
-        self._lock = threading.RLock()
+        self._lock = SharedLock()
 
     def check(self, alias: str) -> None:
         """Check that a model's adapter exists, if the settings name one.
@@ -428,7 +429,8 @@ class Catalog:
         """
         with self._lock:
             if alias not in self._open:
-                runtime, window = self._open[alias] = self._opening(alias)
+                with Waiting():
+                    runtime, window = self._open[alias] = self._opening(alias)
                 # It uses memory from now on: other models are sized by the rest.
                 self._sized = {name: sized for name, sized in self._sized.items() if name in self._open}
                 self._probed = None
@@ -468,7 +470,8 @@ class Catalog:
 
     def _look(self) -> ProbeResult:
         name, place = self._loaded.settings.gpu.probe, f"{self._loaded.source}.gpu.probe"
-        return make("GPU probe", self._registry.probes, name, "", place).probe()
+        with Waiting():
+            return make("GPU probe", self._registry.probes, name, "", place).probe()
 
     def _unwatch(self) -> None:
         if self._watch is not None:
@@ -503,7 +506,8 @@ class Catalog:
 
     def _server_facts(self, alias: str) -> ServerFacts | None:
         if alias not in self._facts:
-            self._facts[alias] = server_facts(self._loaded.settings.model(alias), alias)
+            with Waiting():
+                self._facts[alias] = server_facts(self._loaded.settings.model(alias), alias)
         return self._facts[alias]
 
     def _opening(self, alias: str) -> tuple[LoadedRuntime, ResolvedWindow]:

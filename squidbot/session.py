@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from functools import cached_property, wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
+from squidbot.adapters.common.threads import SharedLock
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import read_usage
 from squidbot.codecs.jsontext import dumped
@@ -37,6 +37,7 @@ from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
+from squidbot.wiring.calls import awaited
 from squidbot.wiring.extensions import SessionHooks
 from squidbot.wiring.prompting import SessionPrompt
 
@@ -272,7 +273,7 @@ class Session:
     ) -> None:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
-        self.lock: AbstractContextManager[object] = threading.RLock()
+        self.lock: AbstractContextManager[object] = SharedLock()
         self._recorded = recorded
         # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
         self.scope = scope
@@ -757,6 +758,32 @@ class Session:
             granted = self._place.granted(self.window.model, tuple(every))
             self._offered = tuple(every[name] for name in granted)
         return self._offered
+
+    # For asyncio: each does as the method of its name, in a thread (`squidbot.in_thread`).
+    aassemble = awaited(assemble)
+    aoverflowed = awaited(overflowed)
+    arecord = awaited(record)
+    apin = awaited(pin)
+    apin_text = awaited(pin_text)
+    alines = awaited(lines)
+    abranch = awaited(branch)
+    aswitch = awaited(switch)
+    acompact = awaited(compact)
+    aundo = awaited(undo)
+    asnapshot = awaited(snapshot)
+    asnapshots = awaited(snapshots)
+    arestore = awaited(restore)
+    aforget = awaited(forget)
+    aforget_goal = awaited(forget_goal)
+    apreview = awaited(preview)
+    arequest = awaited(request)
+    arecall = awaited(recall)
+    aexpand = awaited(expand)
+    asearch = awaited(search)
+    ahistory = awaited(history)
+    amemory = awaited(memory)
+    acall = awaited(call)
+    aload_context = awaited(load_context)
 
 
 def _reported(usage: Reported) -> Usage | None:

@@ -578,7 +578,7 @@ class SessionState:
 
             context = self.context
             stores = context.transcripts, context.summaries
-            self._notes = Notebook(context.session_id, context.renderer, *stores, context.tells_users)
+            self._notes = Notebook(context.session_id, context.renderer, *stores, context.tells_users, context.pause)
         return self._notes
 
     def reopen_notes(self) -> None:

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
@@ -14,6 +13,7 @@ from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
+from squidbot.adapters.common.threads import SharedLock
 from squidbot.codecs.fields import results
 from squidbot.core import events
 from squidbot.core.arguments import not_in_paths
@@ -618,7 +618,7 @@ class HostRuntime:
         self._pid = os.getpid()
         self._held: OrderedDict[_Key, HostConversation] = OrderedDict()
         self._newest: OrderedDict[str, _Key] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = SharedLock()
         self._warned: OrderedDict[str, None] = OrderedDict()
 
     @property

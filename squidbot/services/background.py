@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from squidbot.adapters.common.counts import hold
+from squidbot.adapters.common.threads import Computing, Waiting
 from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
@@ -196,7 +197,8 @@ class BackgroundWorker:
         if timer is not None:
             timer.stop()
         if thread is not None and thread is not threading.current_thread():  # a listener may close its engine
-            thread.join(timeout_seconds)
+            with Waiting():
+                thread.join(timeout_seconds)
         return thread is None or not thread.is_alive()
 
     def work(
@@ -238,7 +240,8 @@ class BackgroundWorker:
                 busy |= {self._watched[key]: reason for key, reason in self._poked.items() if key in self._watched}
                 self._poked.clear()
             # Sessions take turns, with each kind of work; after a task, more may be due.
-            busy = {one: reason for one, reason in busy.items() if any([*self._tried(one, reason, stopping)])}
+            with Computing():
+                busy = {one: reason for one, reason in busy.items() if any([*self._tried(one, reason, stopping)])}
             if not busy:
                 stopping.wait(REST_SECONDS)
 
@@ -331,7 +334,8 @@ class SafeModel:
             SquidbotError: the model failed, with any error.
         """
         try:
-            return self._llm.complete(system, prompt, max_output_tokens)
+            with Waiting():
+                return self._llm.complete(system, prompt, max_output_tokens)
         except SquidbotError:
             raise
         except Exception as error:

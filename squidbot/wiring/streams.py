@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.adapters.common.files import OWN_FILE, lock_at_once
+from squidbot.adapters.common.threads import Waiting, give_way
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -137,8 +138,11 @@ def _beside(place: str, session_id: str) -> Path | None:
 def wait(most_seconds: float) -> float:
     """Sleep for a random part of some seconds, and return the monotonic time in seconds.
 
-    Random, so that several waiters do not wake at the same time.
+    Random, so that several waiters do not wake at the same time. Without seconds, let other threads go on.
     """
     if most_seconds > 0:
-        time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret
+        with Waiting():
+            time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret
+    else:
+        give_way()
     return time.monotonic()

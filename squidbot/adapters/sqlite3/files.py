@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from squidbot.adapters.common.files import make_file, open_own, sync
+from squidbot.adapters.common.threads import Waiting, give_way
 from squidbot.adapters.common.transcripts import refuse_misfit
 from squidbot.adapters.sqlite3 import index, rows
 from squidbot.adapters.sqlite3.index import DamagedIndexError
@@ -628,11 +629,16 @@ class Access:
         note = UNTOUCHED if self._writes else ""
         if os.getpid() != self._pid:  # SQLite: using a connection after a fork destroys the file
             raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
-        if not self._lock.acquire(timeout=self._busy_seconds):
-            raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
+        give_way()
+        if not self._lock.acquire(blocking=False):
+            with Waiting():
+                has_lock = self._lock.acquire(timeout=self._busy_seconds)
+            if not has_lock:
+                raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
         if self._writes:
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
+                with Waiting():
+                    self._connection.execute("BEGIN IMMEDIATE")
             except BaseException as error:
                 self._lock.release()
                 if isinstance(error, FOREIGN):
@@ -652,7 +658,8 @@ class Access:
             if self._writes:
                 try:
                     if error is None:
-                        self._connection.execute("COMMIT")
+                        with Waiting():  # for the disk
+                            self._connection.execute("COMMIT")
                 finally:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")

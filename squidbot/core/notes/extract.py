@@ -21,7 +21,7 @@ from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import Cost, Message, ToolCall
@@ -469,7 +469,8 @@ class NoteLine:
     Attributes:
         head: the subject and what was done with it; always written when the line is.
         weight: what the head is worth beside the literals in it.
-        units: further words by their text, in order of appearance.
+        words: further words by their text, in order of appearance, each with the label, weight and base of its unit.
+            There are tens of thousands; the garbage collector passes plain tuples over.
         short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
         fading: the share of their worth that age has left to its units, which stay as they were read, and are shared.
@@ -477,27 +478,35 @@ class NoteLine:
 
     head: str
     weight: float
-    units: dict[str, NoteUnit] = field(default_factory=dict)
+    words: dict[str, tuple[str, float, float]] = field(default_factory=dict)
     short: str = ""
     path: str = ""
     fading: float = 1.0
 
     @property
-    def faded_units(self) -> dict[str, NoteUnit]:
-        """The units at their present worth."""
-        if self.fading == 1.0:
-            return self.units
-        return {
-            text: NoteUnit(text, unit.label, unit.weight * self.fading, unit.base * self.fading)
-            for text, unit in self.units.items()
-        }
+    def units(self) -> list[NoteUnit]:
+        """The words as units, at the worth at which they were read."""
+        return [NoteUnit(text, *worth) for text, worth in self.words.items()]
+
+    @property
+    def faded(self) -> dict[str, tuple[str, float, float]]:
+        """The words at their present worth."""
+        left = self.fading
+        if left == 1.0:
+            return self.words
+        return {text: (label, weight * left, base * left) for text, (label, weight, base) in self.words.items()}
+
+    @property
+    def faded_units(self) -> list[NoteUnit]:
+        """The words as units, at their present worth."""
+        return [NoteUnit(text, *worth) for text, worth in self.faded.items()]
 
     def add(self, units: Iterable[NoteUnit]) -> None:
         """Add units; of two with one text the one with the stronger label stays."""
         for unit in units:
-            held = self.units.get(unit.text)
-            if held is None or _LABEL_RANK.get(unit.label, 9) < _LABEL_RANK.get(held.label, 9):
-                self.units[unit.text] = unit
+            held = self.words.get(unit.text)
+            if held is None or _LABEL_RANK.get(unit.label, 9) < _LABEL_RANK.get(held[0], 9):
+                self.words[unit.text] = unit.label, unit.weight, unit.base
 
 
 @dataclass(slots=True)
@@ -527,7 +536,7 @@ class NoteMaterial:
     @property
     def size(self) -> int:
         """How many units there are in all lines."""
-        return sum(len(line.units) for line in self.lines.values())
+        return sum(len(line.words) for line in self.lines.values())
 
     def gain(self, unit: NoteUnit) -> float:
         """Return the worth of words with all literals in them."""
@@ -568,7 +577,7 @@ class _MessageReader:
         if text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _assistant_line(text, weights)
-            names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
+            names.update((name, None) for text in (line.head, *line.words) for name in names_in(text))
         for call in (call for call in message.calls if call.id not in self.history_calls):
             action = self._action(call)
             texts = action.name, *chain.from_iterable(action.leaves), *json_lines(action.arguments)
@@ -620,10 +629,15 @@ class _MessageReader:
         return action
 
 
-def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
-    """Return the lines that could be written about some messages."""
+def no_pause() -> None:
+    """Go on at once."""
+
+
+def read(messages: Sequence[Message], *, users_verbatim: bool, pause: Callable[[], object] = no_pause) -> NoteMaterial:
+    """Return the lines that could be written about some messages; `pause` is called every few milliseconds."""
     reader = _MessageReader(any(message.calls for message in messages), _history_calls(messages))
     for index, message in enumerate(messages):
+        pause()
         if message.category is Category.FORGOTTEN:
             continue
         if message.category is Category.RECALLED:
@@ -807,21 +821,28 @@ def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
     return render(reading, header=header, limit_tokens=limit_tokens, counter=counter, known=covered)
 
 
-def render(
-    reading: NoteMaterial, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
+def render(  # noqa: PLR0913  # as `extract`
+    reading: NoteMaterial,
+    *,
+    header: str,
+    limit_tokens: int,
+    counter: TokenCounter,
+    known: frozenset[str] = frozenset(),
+    pause: Callable[[], object] = no_pause,
 ) -> Notes:
-    """Return material as notes under a header line; `limit_tokens` and `known` as for `extract`."""
+    """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`."""
     choices = [_LineChoice.of(line, reading) for line in reading.lines.values()]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
     for line, unit, tokens in _ranked(choices, set(known)):
+        pause()
         picks.append((line, unit))
         roughly += tokens
         if roughly > enough:
             if measure(counter, _text(header, choices, picks)).bound > limit_tokens:
                 break
             enough *= 2
-    return _fitting(header, choices, picks, limit_tokens, counter)
+    return _fitting(header, choices, picks, limit_tokens, counter, pause)
 
 
 class _Words:
@@ -875,7 +896,7 @@ class _LineChoice:
     def of(cls, line: NoteLine, reading: NoteMaterial) -> _LineChoice:
         full = _Words(NoteUnit(line.head, weight=line.weight), reading)
         short = _Words(NoteUnit(line.short, weight=line.weight), reading) if line.short else full
-        units = list(line.units.values())
+        units = line.units
         words = [_Words(unit, reading, line.fading) for unit in units]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.whole / unit.tokens)
         return cls(line, full, short, units, words, best, line.head)
@@ -944,13 +965,19 @@ def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int
             heapq.heappush(heap, (-choice.density(at, covered), line, at))
 
 
-def _fitting(
-    header: str, choices: list[_LineChoice], picks: list[tuple[int, int]], limit_tokens: int, counter: TokenCounter
+def _fitting(  # noqa: PLR0913, PLR0917  # as `render`
+    header: str,
+    choices: list[_LineChoice],
+    picks: list[tuple[int, int]],
+    limit_tokens: int,
+    counter: TokenCounter,
+    pause: Callable[[], object],
 ) -> Notes:
     """Return the text of as many picks, best first, as cost at most the limit."""
     low, high = 0, len(picks)
     best = Notes("", measure(counter, ""))
     while low <= high:
+        pause()
         middle = (low + high) // 2
         text = _text(header, choices, picks[:middle])
         cost = measure(counter, text)

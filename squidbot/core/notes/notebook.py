@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Record, Summary
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, literals_of, names_in, read, render
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, literals_of, names_in, no_pause, read, render
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
@@ -130,13 +130,13 @@ def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        units = {**held.faded_units, **line.faded_units} if held else line.faded_units
-        lines[subject] = NoteLine(line.head, line.weight, units, line.short, line.path)
+        words = {**held.faded, **line.faded} if held else line.faded
+        lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path)
     return NoteMaterial(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
 
 
 def _faded(line: NoteLine, kept: float) -> NoteLine:
-    return NoteLine(line.head, line.weight * kept, line.units, line.short, line.path, line.fading * kept)
+    return NoteLine(line.head, line.weight * kept, line.words, line.short, line.path, line.fading * kept)
 
 
 def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> dict[str, float]:
@@ -153,26 +153,26 @@ def _pruned(reading: NoteMaterial, most_lines: int, most_units: int) -> NoteMate
         best = set(heapq.nlargest(most_lines, lines, key=lambda subject: _line_worth(lines[subject], reading)))
         lines = {subject: line for subject, line in lines.items() if subject in best}
     lines = _with_best_units(lines, reading, most_units)
-    named = {name for line in lines.values() for text in (line.head, *line.units) for name in names_in(text)}
+    named = {name for line in lines.values() for text in (line.head, *line.words) for name in names_in(text)}
     return NoteMaterial(lines, _only(reading.written, named), _only(reading.shown, named))
 
 
 def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_units: int) -> dict[str, NoteLine]:
     """Return the lines with their most valuable words over all of them; of equals the first."""
-    if sum(len(line.units) for line in lines.values()) <= most_units:
+    if sum(len(line.words) for line in lines.values()) <= most_units:
         return lines
     ranked = [
-        (-reading.gain(unit), number, subject, text)
+        (-reading.gain(unit), number, subject, unit.text)
         for number, (subject, line) in enumerate(lines.items())
-        for text, unit in line.faded_units.items()
+        for unit in line.faded_units
     ]
     best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
 
 
 def _with_units(line: NoteLine, subject: str, best: set[tuple[str, str]]) -> NoteLine:
-    units = {text: unit for text, unit in line.units.items() if (subject, text) in best}
-    return NoteLine(line.head, line.weight, units, line.short, line.path, line.fading)
+    words = {text: worth for text, worth in line.words.items() if (subject, text) in best}
+    return NoteLine(line.head, line.weight, words, line.short, line.path, line.fading)
 
 
 def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
@@ -180,7 +180,7 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 
 def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
-    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.faded_units.values()))
+    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.faded_units))
     return reading.gain(NoteUnit(line.head, weight=line.weight)) + sum(best)
 
 
@@ -195,11 +195,10 @@ def _raw(reading: NoteMaterial) -> list[object]:
 def _raw_units(line: NoteLine) -> list[list[object]]:
     """Return the words in runs that share everything but their text."""
     runs: list[tuple[tuple[str, float, float], list[str]]] = []
-    for unit in line.units.values():
-        key = unit.label, unit.weight, unit.base
+    for text, key in line.words.items():
         if not runs or runs[-1][0] != key:
             runs.append((key, []))
-        runs[-1][1].append(unit.text)
+        runs[-1][1].append(text)
     return [[*key, texts] for key, texts in runs]
 
 
@@ -207,12 +206,12 @@ def _reading(raw: list[list[list[object]]]) -> NoteMaterial:
     lines, written, shown = raw
     found = {}
     for subject, head, weight, short, path, fading, runs in lines:
-        units = {
-            text: NoteUnit(text, label, worth, base)
+        words = {
+            text: (label, worth, base)
             for label, worth, base, texts in runs  # type: ignore[attr-defined]  # as _raw_units wrote them
             for text in texts
         }
-        found[str(subject)] = NoteLine(str(head), float(str(weight)), units, str(short), str(path), float(str(fading)))
+        found[str(subject)] = NoteLine(str(head), float(str(weight)), words, str(short), str(path), float(str(fading)))
     return NoteMaterial(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them
 
 
@@ -267,7 +266,7 @@ class Notebook:
 
     The ledger holds what the merged summary stands for, `pending` the fragments of the blocks behind it, in order.
     Both are built from what is stored, so that they are the same in any process. `tells_users` says that the user's
-    messages don't stand beside the notes, which tell of them.
+    messages don't stand beside the notes, which tell of them. `pause` is called every few milliseconds of work.
     """
 
     session_id: str
@@ -275,6 +274,7 @@ class Notebook:
     transcripts: TranscriptStore
     summaries: SummaryStore
     tells_users: bool = False
+    pause: Callable[[], object] = no_pause
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -430,7 +430,7 @@ class Notebook:
         # A payload does not show that it was brought back: that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
-        reading = read(said, users_verbatim=not self.tells_users)
+        reading = read(said, users_verbatim=not self.tells_users, pause=self.pause)
         tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
@@ -453,7 +453,8 @@ class Notebook:
         def made(summary_id: str) -> Summary:
             header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
             header = "\n".join((header, *texts))
-            notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
+            counter, pause = meter.physical, self.pause
+            notes = render(told.reading, header=header, limit_tokens=room, counter=counter, known=known, pause=pause)
             text = notes.text or header
             cost = meter.message(text)
             return Summary(summary_id, self.session_id, *run, level, text, cost, meter.name, source, made_by)

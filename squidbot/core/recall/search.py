@@ -50,6 +50,7 @@ _FOLDED_AWAY = re.compile(
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 # base64, hashes and signatures are data: a word of 256 characters or more is none.
 _BLOB = re.compile(r"[A-Za-z0-9+/=_\-]{256,}")
+_SPACE = re.compile(r"[ \n]")
 _QUOTED = re.compile(
     '"([^"]*)"|\u201c([^\u201c\u201d]*)\u201d|\u201e([^\u201c-\u201e]*)[\u201c\u201d]|\u00ab([^\u00ab\u00bb]*)\u00bb'
 )
@@ -57,6 +58,7 @@ _QUOTED = re.compile(
 PIECE_CHARS = 64  # of a longer piece the first ones count, in texts and in queries
 HUMPS_CHARS = 200  # a longer token is not cut at humps: it is no name that somebody chose
 TEXT_CHARS = 1_000_000  # of a longer text the first ones are found: about 0.1 s of work
+SLICE_CHARS = 16_384  # no other thread can run during one search for a pattern: about 1 ms
 QUERY_WORDS = 32  # of a longer query the first different ones count
 
 Word = tuple[tuple[str, ...], ...]  # alternatives; each is terms that a text must have, all of them
@@ -82,7 +84,15 @@ def terms(text: str) -> set[str]:
     """Return the terms of a text: letters and digits, no NUL, no surrogates, lower case; and `_` inside of pairs."""
     found: set[str] = set()
     for token in set(_tokens(text)):
-        found.update(_known_terms(token) if len(token) <= PIECE_CHARS else _terms(token))
+        if len(token) <= PIECE_CHARS:
+            found.update(_known_terms(token))
+        elif len(token) <= HUMPS_CHARS:
+            found.update(_terms(token))
+        else:
+            pieces = _plain(token)
+            for at in range(0, len(pieces), SLICE_CHARS):
+                found.update(pieces[at : at + SLICE_CHARS])
+                found.update(_chain(pieces[at : at + SLICE_CHARS + 1]))  # with the pair that two slices share
     return found
 
 
@@ -125,10 +135,19 @@ def read_query(text: str) -> SearchQuery:
 
 def _tokens(text: str) -> Iterable[str]:
     if not text.isascii():
-        text = normalize("NFKC", text)
-    if len(text) >= 256:
-        text = _BLOB.sub(" ", text[:TEXT_CHARS])
-    return _TOKEN.findall(text)
+        text = "".join([normalize("NFKC", part) for part in _slices(text)])
+    if len(text) < 256:
+        return _TOKEN.findall(text)
+    return [token for part in _slices(text[:TEXT_CHARS]) for token in _TOKEN.findall(_BLOB.sub(" ", part))]
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Yield a text in parts that end with a space or a line, so that no token is in two of them."""
+    start = 0
+    while space := _SPACE.search(text, start + SLICE_CHARS):
+        yield text[start : space.end()]
+        start = space.end()
+    yield text[start:]
 
 
 def _phrase(text: str) -> tuple[str, ...]:
@@ -144,7 +163,9 @@ def _plain(token: str) -> list[str]:
     """Return the pieces of a token, humps left in."""
     if token.isascii():
         return [piece.lower()[:PIECE_CHARS] for piece in _ASCII_PIECE.findall(token)]
-    return [folded for folded in map(_fold, _PIECE.findall(token)) if folded]
+    if len(token) <= SLICE_CHARS:
+        return [folded for folded in map(_fold, _PIECE.findall(token)) if folded]
+    return [folded for match in _PIECE.finditer(token) if (folded := _fold(match[0]))]
 
 
 def _split(token: str) -> list[str]:

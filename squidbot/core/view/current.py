@@ -296,7 +296,8 @@ class SessionContext(NamedTuple):
     """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
     `tells_users`: notes cover the user's messages, too. `says_notes`: the model is asked to say when it answers from
-    notes. `one_user`: no other user may see it. `wait`: how to wait for other writers; `None`: not at all.
+    notes. `one_user`: no other user may see it. `wait`: how to wait for other writers, and how to let other threads go
+    on, which is a wait of 0 seconds; `None`: not at all.
     """
 
     session_id: str
@@ -308,6 +309,11 @@ class SessionContext(NamedTuple):
     says_notes: bool = False
     one_user: bool = False
     wait: Wait | None = None
+
+    def pause(self) -> None:
+        """Let other threads go on."""
+        if self.wait:
+            self.wait(0.0)
 
     def showing(self, plan: PlanRecord | None) -> SessionContext:
         """Return the context whose messages are rendered as a plan sends them; None: without one."""

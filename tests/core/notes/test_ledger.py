@@ -11,7 +11,7 @@ import pytest
 
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit
+from squidbot.core.notes.extract import NoteLine, NoteMaterial
 from squidbot.core.notes.notebook import (
     FADING_TOKENS,
     FRAGMENT,
@@ -31,7 +31,7 @@ def reading(*subjects: str, units: int = 1, weight: float = 1.0) -> NoteMaterial
     lines = {}
     for subject in subjects:
         texts = [f"{subject.replace(' ', '_')}_{number}.py" for number in range(units)]
-        lines[subject] = NoteLine(subject, weight, {text: NoteUnit(text, "with", weight, 0.2) for text in texts})
+        lines[subject] = NoteLine(subject, weight, dict.fromkeys(texts, ("with", weight, 0.2)))
     return NoteMaterial(lines, dict.fromkeys(subjects, 1.0), {})
 
 
@@ -66,17 +66,17 @@ def test_old_lines_fade_with_what_was_said_since() -> None:
 
 def test_line_that_is_heard_of_again_is_as_new() -> None:
     """With its last news, behind the others, and the words of both times."""
-    old = Fragment(0, 9, 10, 0, NoteMaterial({"file a.py": NoteLine("a", 1.0, {"x": NoteUnit("x", "with", 1.0, 0.0)})}))
+    old = Fragment(0, 9, 10, 0, NoteMaterial({"file a.py": NoteLine("a", 1.0, {"x": ("with", 1.0, 0.0)})}))
     new = Fragment(
         10,
         19,
         FADING_TOKENS,
         0,
-        NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": NoteUnit("y", "with", 1.0, 0.0)})}),
+        NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": ("with", 1.0, 0.0)})}),
     )
     (line,) = Ledger().taking(old).taking(new).reading.lines.values()
     assert (line.head, line.weight) == ("again", 2.0)
-    assert {text: round(unit.weight, 2) for text, unit in line.units.items()} == {"x": 0.37, "y": 1.0}
+    assert {unit.text: round(unit.weight, 2) for unit in line.units} == {"x": 0.37, "y": 1.0}
 
 
 def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
@@ -95,7 +95,7 @@ def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
     kept = Fragment.of(0, 9, 10, 0, NoteMaterial(lines)).reading.lines
     assert list(kept) == names[40:]
     wordy = Fragment.of(0, 9, 10, 0, reading("file a.py", "file b.py", units=FRAGMENT_UNITS)).reading
-    assert sum(len(line.units) for line in wordy.lines.values()) == FRAGMENT_UNITS
+    assert sum(len(line.words) for line in wordy.lines.values()) == FRAGMENT_UNITS
     ledger, sizes = Ledger(), []
     for number in range(12):
         ledger = ledger.taking(

@@ -73,7 +73,7 @@ def test_read_shows_what_a_short_command_gave() -> None:
         ],
         users_verbatim=True,
     )
-    assert [unit.text for line in reading.lines.values() for unit in line.units.values() if unit.label == "gave"] == [
+    assert [unit.text for line in reading.lines.values() for unit in line.units if unit.label == "gave"] == [
         "Switched to a new branch 'tax'"
     ]
 
@@ -105,7 +105,7 @@ def test_read_keeps_long_arguments_out_of_the_head() -> None:
     )
     line = reading.lines["file src/tax.py"]
     assert line.head == "write src/tax.py"
-    assert line.units["tax_rate"].label == "wrote"
+    assert line.words["tax_rate"][0] == "wrote"
 
 
 def test_read_prefers_what_was_written_to_what_was_shown() -> None:
@@ -118,7 +118,7 @@ def test_read_prefers_what_was_written_to_what_was_shown() -> None:
         ],
         users_verbatim=True,
     )
-    assert reading.lines["file src/tax.py"].units["tax_rate"].label == "wrote"
+    assert reading.lines["file src/tax.py"].words["tax_rate"][0] == "wrote"
 
 
 def test_read_takes_a_result_without_its_call() -> None:
@@ -145,8 +145,8 @@ def test_read_knows_code_from_prose_in_a_reply() -> None:
     reading = read([said("assistant", text)], users_verbatim=True)
     line = next(iter(reading.lines.values()))
     assert line.head == "said: Here is the plan for the cart:"
-    assert line.units["cart_total"].label == "defines"
-    assert line.units["shop_core"].label == "imports"
+    assert line.words["cart_total"][0] == "defines"
+    assert line.words["shop_core"][0] == "imports"
 
 
 def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it() -> None:
@@ -187,7 +187,7 @@ def test_line_keeps_the_stronger_label_of_two() -> None:
     """What was written is more than what was used; the place in the order is the first one."""
     line = NoteLine("edit a/b.py", 1.0)
     line.add([NoteUnit("tax_rate", "uses"), NoteUnit("cart_total", "uses"), NoteUnit("tax_rate", "wrote")])
-    assert [(unit.text, unit.label) for unit in line.units.values()] == [("tax_rate", "wrote"), ("cart_total", "uses")]
+    assert [(unit.text, unit.label) for unit in line.units] == [("tax_rate", "wrote"), ("cart_total", "uses")]
 
 
 def test_bounded_keeps_both_ends_of_a_huge_text() -> None:
@@ -220,7 +220,7 @@ def test_read_takes_any_messages_and_gives_every_line_a_subject(
     """Unpaired results, doubled ids, calls by anybody, broken arguments: nothing raises, no head is empty."""
     reading = read(messages, users_verbatim=users_verbatim)
     assert all(line.head.strip() for line in reading.lines.values())
-    assert all(unit.text for line in reading.lines.values() for unit in line.units.values())
+    assert all(unit.text for line in reading.lines.values() for unit in line.units)
     assert all(count > 0 for count in [*reading.written.values(), *reading.shown.values()])
 
 
@@ -244,7 +244,7 @@ def test_read_takes_nothing_from_what_was_recalled() -> None:
         "m17-m40 recalled",
         "m17-m40 recalled",
     ]
-    told = {*reading.written, *reading.shown, *(text for line in reading.lines.values() for text in line.units)}
+    told = {*reading.written, *reading.shown, *(text for line in reading.lines.values() for text in line.words)}
     assert not [text for text in told if "old" in text or "q_name" in text or "other" in text]
 
 
@@ -255,6 +255,6 @@ def test_read_passes_over_what_was_recalled_beside_another_result() -> None:
     reading = read(
         [step, said("tool", f"{copy}\nnew_name = src/new/thing.py", results=("1", "2"))], users_verbatim=True
     )
-    told = {*reading.shown, *(text for line in reading.lines.values() for text in line.units)}
+    told = {*reading.shown, *(text for line in reading.lines.values() for text in line.words)}
     assert any("new" in text for text in told)
     assert not any("old" in text for text in told)
