@@ -7,13 +7,13 @@ import logging
 import re
 import threading
 import time
-from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
 from squidbot.adapters.common.threads import Computing, SharedLock, Waiting
 from squidbot.core import events
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import NOBODY, Scope, View

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -28,6 +28,7 @@ from squidbot.core.arguments import (
     tokens,
     whole,
 )
+from squidbot.core.cached import cached_property
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.memories import NOBODY

@@ -1,4 +1,4 @@
-"""Calls for asyncio: the event loop goes on, and a cancelled call is done or not, as the next one of the session sees."""
+"""Calls for asyncio: the loop goes on, and a cancelled call is done or not, as the next one of the session sees."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_context_variables_of_the_task_are_seen_in_the_call() -> None:
         return await squidbot.in_thread(name.get)
 
     async def both() -> list[str]:
-        return await asyncio.gather(one("a"), one("b"))
+        return [*await asyncio.gather(one("a"), one("b"))]
 
     assert asyncio.run(both()) == ["a", "b"]
 
@@ -289,8 +289,11 @@ def test_a_call_to_its_end_is_made_though_it_is_cancelled(tmp_path: Path) -> Non
                 task = asyncio.create_task(to_end(session.record, "kept"))
                 await asyncio.sleep(0.05)
                 task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
+                await asyncio.sleep(0.05)
+                task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert said(session) == ["kept"]
             await session.arecord("next")
             return await squidbot.in_thread(said, session)
 

@@ -143,7 +143,7 @@ def answered(threads: int) -> tuple[list[str], int]:
         session, query = hosted.conversation("talk").session, {"query": "answer"}
         told = list(pool.map(lambda _: call_tool(session, "memory_search", query), calls))
     listed += [{"role": "tool", "tool_call_id": f"c{one}", "content": text} for one, text in enumerate(told)]
-    sent = talk.before(listed)
+    sent = talk.before(listed).messages
     hosted.close()
     return sorted(told), len(sent)
 

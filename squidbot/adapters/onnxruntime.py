@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from tokenizers import Tokenizer
 
 from squidbot.adapters.common.embeddings import known_even
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.core.vectors import unit
 

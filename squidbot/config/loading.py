@@ -6,7 +6,6 @@ import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from squidbot.config.checks import AUTO_LAYERS, Place, at_line, line_of, structu
 from squidbot.config.environment import check_secrets, from_environment
 from squidbot.config.presets import entry_of, profile_of
 from squidbot.config.schema import TIERS, BudgetTable, Settings, keys_of
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:

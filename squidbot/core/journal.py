@@ -7,11 +7,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, StoreError
 from squidbot.core.messages import Category
 from squidbot.core.notes.extract import changed_file, extract, failure, is_about_file

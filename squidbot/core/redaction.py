@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:

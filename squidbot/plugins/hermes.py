@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
@@ -35,6 +35,7 @@ except ImportError as error:
 
 from squidbot.codecs.fields import as_object
 from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import spelled
@@ -723,7 +724,8 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
                 conversation.session.compact()
                 sent = conversation.session.preview().messages
         else:
-            sent = conversation.shorter() or sent
+            shorter = conversation.shorter()
+            sent = shorter.messages if shorter else sent
         return {str(message_key(message)) for message in sent}
 
     # -- the conversation ---------------------------------------------------------------------------------------------
@@ -764,7 +766,7 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
             self._unanswered = text
         system, tools = self._beside
         apart = split(listed, self._halves) if self._halves else listed
-        return self._conversation().before(apart, system=system, tools=tools)
+        return self._conversation().before(apart, system=system, tools=tools).messages
 
     def _conversation(self) -> HostConversation:
         return self._runtime.hosted.conversation(self.conversation_id, self.model, self.context_length or None)

@@ -89,8 +89,53 @@ CANCELLED: Final = "cancelled before it finished"
 REMOVED: Final = "the program has removed them"
 # So many runs at once are told apart in one conversation.
 MOST_RUNS: Final = 8
+# So many calls that were closed are remembered.
+MOST_CLOSED: Final = 64
 # How often the window is cut to shorten a request: one cut may not reach a request far below the window.
 MOST_CUTS: Final = 3
+
+
+class HostRequest:
+    """One call of the model: what to send, and what to do with its reply.
+
+    Attributes:
+        messages: what to send, oldest first, in the host's form.
+        assembly: what they are made of.
+        run: the run that asks, None if its list is empty; and the number of the line that it is on.
+        is_answered: whether the reply is recorded.
+    """
+
+    def __init__(
+        self, messages: list[Any], conversation: HostConversation, assembly: Assembly, run: AgentRun | None
+    ) -> None:
+        """Take what `HostConversation.before` has made."""
+        self._conversation = conversation
+        self.messages, self.assembly, self.run, self.line = messages, assembly, run, conversation.line
+        self.is_answered = False
+
+    @property
+    def session_id(self) -> str:
+        """The conversation's id."""
+        return self._conversation.session.session_id
+
+    def after(self, reply: Any, usage: Usage | None = None, further: Sequence[Any] = ()) -> None:  # noqa: ANN401  # the host's
+        """Record the reply, durably, with the usage that the provider reported; a second call does nothing.
+
+        `further` messages belong to the reply. If another run of the conversation has asked meanwhile, the reply stays
+        on the line of its own request.
+
+        Raises:
+            ValueError: it is not of the host's form.
+            StoreError: nothing was stored.
+        """
+        self._conversation.reply(self, reply, usage, further)
+
+    def shorter(self) -> HostRequest | None:
+        """Return a shorter request for this one, which was refused as too long; None if it can't be made shorter.
+
+        The window of sessions with this model is smaller from then on.
+        """
+        return self._conversation.shorter(self)
 
 
 class HostConversation:
@@ -121,14 +166,21 @@ class HostConversation:
         self._lists_all = False
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
-        self._newest: Assembly | None = None
+        self._newest: HostRequest | None = None
+        # Where a call was closed that another run had open: the line, and the message.
+        self._closed: OrderedDict[str, tuple[int, int]] = OrderedDict()
         # Whether every recorded call has its result, as far as is known.
         self._is_settled = False
 
     @property
-    def request(self) -> object:
-        """The newest request, an object of its own; None if there was none since the last reply."""
-        return self._newest
+    def awaits(self) -> bool:
+        """Whether the newest request has no reply yet."""
+        return self._newest is not None
+
+    @property
+    def line(self) -> int | None:
+        """The number of the line that is talked on, as far as is known."""
+        return self._known.number
 
     @property
     def is_behind(self) -> bool:
@@ -142,11 +194,11 @@ class HostConversation:
         system: str = "",
         tools: Sequence[Payload] = (),
         is_kept: bool | None = None,
-    ) -> list[Any]:
-        """Record the new messages of a host's list, durably, and return the messages to send.
+    ) -> HostRequest:
+        """Record the new messages of a host's list, durably, and return the request to send.
 
         `listed` has the messages that the host would send, oldest first, without the system text: everything, the end,
-        or the newest turn. The host also sends `system` and `tools`. Call the model with the result, then `after`.
+        or the newest turn. The host also sends `system` and `tools`. Call the model with the request, then its `after`.
         `is_kept`: the host itself keeps the list from turn to turn, and has done so before this call; False: it
         may have begun now; None: it does not keep it, or that is unknown.
 
@@ -158,6 +210,7 @@ class HostConversation:
         with self._lock:
             self._newest = None
             messages, names = self._new(listed, is_kept=is_kept)
+            self._part(messages)
             behind = max((at for at, message in enumerate(messages, 1) if message.role == "assistant"), default=0)
             self._settle(messages)
             self._is_settled = False  # until all of it is recorded
@@ -188,29 +241,43 @@ class HostConversation:
             self._note()
 
     def after(self, reply: Any, usage: Usage | None = None, further: Sequence[Any] = ()) -> None:  # noqa: ANN401  # the host's
-        """Record a model's reply, durably, with the usage that the provider reported.
+        """Record the reply to the newest request, as `HostRequest.after`; without one, do nothing.
 
-        `further` messages belong to the reply. Without a call of `before`, this does nothing: the next request records
-        the host's list.
+        Then the next request records the host's list.
 
         Raises:
             ValueError: it is not of the host's form.
             StoreError: nothing was stored.
         """
+        newest = self._newest
+        if newest is not None:
+            newest.after(reply, usage, further)
+
+    def reply(self, request: HostRequest, reply: Any, usage: Usage | None, further: Sequence[Any]) -> None:  # noqa: ANN401  # the host's
+        """Record the reply to a request; see `HostRequest.after`."""
         with self._lock:
-            if self._newest is None:
+            if request.is_answered:
                 return
-            self._newest = None
+            known, is_newest = self._known, request is self._newest
             payloads = [self._form.dump(message) for message in (reply, *further)]
             messages = [self._form.codec.to_message(payload) for payload in payloads]
-            rows = self.session.record(*messages, usage=usage)
+            request.is_answered = True
+            if is_newest:
+                self._newest = None
+            if request.line not in {known.number, None}:
+                self.session.switch(request.line or 0)
+                known.take(self.session.core.line)
+            self._settle(messages)  # another run may have calls open
+            rows = self.session.record(*messages, usage=usage if is_newest else None)
             self._is_settled = not any(message.calls for message in messages)
             names = [*map(self._form.name, payloads)]
-            self._known.add(rows, names)
-            self._stored = self._known.line.stored
-            if self._run is not None:
-                self._run = self._run._replace(replies=[*self._run.replies, *names], recorded=len(self._known))
-                self._runs[self._run.marks[0]] = self._run
+            known.add(rows, names)
+            self._stored = known.line.stored
+            run = request.run
+            if run is not None:
+                run = run._replace(replies=[*run.replies, *names], recorded=len(known))
+                self._runs[run.marks[0]] = run
+                self._run = run if is_newest else self._run
 
     def works_for(self, call_id: str) -> None:
         """Record, durably, that the session works for a tool call of the session above it; once for each call.
@@ -226,20 +293,17 @@ class HostConversation:
 
         append(store, session_id, CALLER, due, "it does not name the call that called it", wait=wait)
 
-    def shorter(self) -> list[Any] | None:
-        """Return a shorter request for one that was refused as too long; None if it can't be made shorter.
-
-        The window of sessions with this model is smaller from then on.
-        """
+    def shorter(self, request: HostRequest | None = None) -> HostRequest | None:
+        """Return a shorter request for one, None for the newest; see `HostRequest.shorter`."""
         with self._lock:
             before, newest = self.session, self._newest
-            if newest is None:
+            if newest is None or (request is not None and request is not newest):
                 return None
             try:
                 for _ in range(MOST_CUTS):
                     self.session = self.session.overflowed(None)
                     assembly = self._assemble([])
-                    if assembly.report.cost.bound < newest.report.cost.bound:
+                    if assembly.report.cost.bound < newest.assembly.report.cost.bound:
                         return self._sent(assembly)
             except (BudgetError, ConfigError):
                 pass
@@ -263,6 +327,9 @@ class HostConversation:
         given = Listed(listed, self._form)
         marks, self._run = given.marks, None
         run = self._runs.get(marks[0]) if marks else None
+        if run and not is_kept and run.is_elsewhere(given, known):
+            self.session.switch(run.line)
+            known.take(self.session.core.line)
         going_on = run.goes_on(given, known, is_kept=bool(is_kept)) if run else None
         new: Sequence[int] = range(going_on or 0, len(given))
         if going_on is None:
@@ -462,9 +529,12 @@ class HostConversation:
         system, tools = self._beside
         return self.session.assemble(*messages, system=system, tools=tools)
 
-    def _sent(self, assembly: Assembly, *, asks_again: bool = False) -> list[Any]:
-        """Return the messages to send; without the newest replies if the host asks again, since it discarded them."""
-        self._newest = assembly
+    def _sent(self, assembly: Assembly, *, asks_again: bool = False) -> HostRequest:
+        """Return the request to send; without the newest replies if the host asks again, since it discarded them."""
+        made = self._newest = HostRequest(self._messages(assembly, asks_again=asks_again), self, assembly, self._run)
+        return made
+
+    def _messages(self, assembly: Assembly, *, asks_again: bool) -> list[Any]:
         load, own, parts = self._form.load, self._beside[0], assembly.core.parts
         first, left_out = parts[0], _removable(parts)
         if asks_again:
@@ -478,10 +548,12 @@ class HostConversation:
         ours = (first.text or "")[len(own) :].strip()
         return [load(self._form.codec.adopt(Portable("system", (Words(ours),)))), *messages] if ours else messages
 
-    def _record(self, messages: Sequence[object], names: Sequence[tuple[str, str]]) -> None:
-        if messages:
-            rows = self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
-            self._known.add(rows, names)
+    def _record(self, messages: Sequence[object], names: Sequence[tuple[str, str]]) -> Sequence[StoredMessage]:
+        if not messages:
+            return ()
+        rows = self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
+        self._known.add(rows, names)
+        return rows
 
     def _note(self) -> None:
         """Note how the run goes whose list was just recorded."""
@@ -494,6 +566,16 @@ class HostConversation:
             if len(self._runs) > MOST_RUNS:
                 del self._runs[next(iter(self._runs))]
 
+    def _part(self, messages: Sequence[Message]) -> None:
+        """Begin a line for a run whose open calls another run of the conversation has closed: its results follow."""
+        closed = [self._closed.pop(call_id, None) for message in messages for call_id in message.results]
+        places = [place for place in closed if place is not None and place[0] == self._known.number]
+        if places:
+            line, seq = min(places)
+            self.session.core.branch(seq, line=line, now=time.time())
+            self._known.take(self.session.core.line)
+            self._is_settled = False
+
     def _settle(self, messages: Sequence[Message]) -> None:
         """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""
         if self._is_settled:
@@ -505,7 +587,10 @@ class HostConversation:
             payloads = results(self._form.codec, outcomes)
             # They are recorded now, even if their form requires another time in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]
-            self._record(answers, [("", "")] * len(answers))
+            rows = self._record(answers, [("", "")] * len(answers))
+            for call_id, seq in [(call_id, row.seq) for row in rows for call_id in row.result_ids]:
+                self._closed[call_id] = self._known.number or 0, seq
+                _keep(self._closed, call_id, MOST_CLOSED)
 
 
 def _removable(parts: Sequence[Part]) -> set[int]:
@@ -530,8 +615,9 @@ def _removable(parts: Sequence[Part]) -> set[int]:
 
 
 _LOG: Final = logging.getLogger("squidbot")
-# After this failure in `safely`, the host sends its own request.
+# After this failure in `safely`, the host sends its own request; after the other, its list has the reply.
 REQUEST: Final = "prepare this request"
+REPLY: Final = "record a reply"
 PASS, RAISE = "pass", "raise"
 # What becomes of messages that a program removes.
 HIDE, FORGET = "hide", "forget"
@@ -699,7 +785,7 @@ class HostRuntime:
                 key = newest._replace(scope=scope)
             held = self._held.get(key)
             # Between a request and its reply nobody asks again.
-            if held is None or (not scope.user and held.request is None and held.is_behind):
+            if held is None or (not scope.user and not held.awaits and held.is_behind):
                 key = key._replace(scope=going_on(engine.wired.store, session_id, scope))
                 held = self._held.get(key)
             if held is None:

@@ -22,8 +22,10 @@ try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
     from langchain.agents.structured_output import AutoStrategy, ToolStrategy
     from langchain.tools import ToolRuntime  # noqa: TC002  # the host reads it from the signature
+    from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.exceptions import ContextOverflowError
     from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_from_dict
+    from langchain_core.runnables.config import merge_configs, var_child_runnable_config
     from langchain_core.tools import BaseTool, StructuredTool
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.config import get_config
@@ -32,9 +34,10 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import short_id
-from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, server_held
 from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import USER_ID, OpenCall, child_id, scope_in
+from squidbot.wiring.calls import in_thread, to_end
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from langgraph.types import Command
 
     from squidbot.core.memories import Scope
-    from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.host import HostConversation, HostRequest
     from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
@@ -137,28 +140,40 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Record new messages, send what fits, and record the reply."""
-        thread, sent = self._before(request)
-        try:
-            response = handler(sent)
-        except ContextOverflowError:
-            if (shorter := self._shorter(thread, request, sent)) is None:
+        asked, sent = self._before(request)
+        with _heard() as chunks:
+            try:
+                try:
+                    response = handler(sent)
+                except ContextOverflowError:
+                    if (shorter := self._shorter(asked)) is None:
+                        raise
+                    asked, sent = shorter, sent.override(messages=shorter.messages)
+                    response = handler(sent)
+            except BaseException:
+                self._cut(asked, chunks)
                 raise
-            response = handler(shorter)
-        self._after(thread, request, response)
+        self._after(asked, response)
         return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """The same for async agents."""
-        thread, sent = self._before(request)
-        try:
-            response = await handler(sent)
-        except ContextOverflowError:
-            if (shorter := self._shorter(thread, request, sent)) is None:
+        asked, sent = await in_thread(self._before, request)
+        with _heard() as chunks:
+            try:
+                try:
+                    response = await handler(sent)
+                except ContextOverflowError:
+                    if (shorter := await in_thread(self._shorter, asked)) is None:
+                        raise
+                    asked, sent = shorter, sent.override(messages=shorter.messages)
+                    response = await handler(sent)
+            except BaseException:
+                await to_end(self._cut, asked, chunks)
                 raise
-            response = await handler(shorter)
-        self._after(thread, request, response)
+        await to_end(self._after, asked, response)
         return response
 
     def wrap_tool_call(
@@ -206,8 +221,8 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             thread=self._root_thread(configurable),
         )
 
-    def _before(self, request: ModelRequest[Any]) -> tuple[str, ModelRequest[Any]]:
-        """Return the conversation, "" if squidbot has no part in the call, and the request to send."""
+    def _before(self, request: ModelRequest[Any]) -> tuple[HostRequest | None, ModelRequest[Any]]:
+        """Return squidbot's request, None if it has no part in the call, and the request to send."""
         for key in SERVER_HELD:
             if request.model_settings.get(key):
                 raise server_held(f"model_settings[{key!r}]")
@@ -216,12 +231,12 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         thread = self._thread(get_config(), request.state)
         if not thread:
             self.hosted.warn_once(NO_THREAD)
-            return "", request
-        messages = self.hosted.safely(REQUEST, thread, lambda: self._messages(thread, request))
+            return None, request
+        asked = self.hosted.safely(REQUEST, thread, lambda: self._asked(thread, request))
         # A reply is recorded behind its own request only.
-        return ("", request) if messages is None else (thread, request.override(messages=messages))
+        return asked, request if asked is None else request.override(messages=asked.messages)
 
-    def _messages(self, thread: str, request: ModelRequest[Any]) -> list[Any]:
+    def _asked(self, thread: str, request: ModelRequest[Any]) -> HostRequest:
         for message in request.messages[:RIVALS_AT]:  # the host shows no middleware its neighbours
             for where, key, name, advice in RIVALS:
                 if key in getattr(message, where):
@@ -231,7 +246,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         if request.response_format is not self._schemas[0]:
             self._schemas = request.response_format, _schemas(request.response_format)
         conversation = self._conversation(thread, request)
-        messages = conversation.before(
+        asked = conversation.before(
             _as_kept(request.messages, request.state.get("messages") or ()),
             system=request.system_prompt or "",
             tools=[*tools, *self._schemas[1]],
@@ -241,23 +256,22 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         )
         # It reads what LangGraph keeps to itself, as `_thread` does.
         self.hosted.safely("record an agent's call", thread, lambda: _record_caller(conversation), None, passes=True)
-        return messages
+        return asked
 
-    def _shorter(self, thread: str, request: ModelRequest[Any], sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
-        if not thread:
-            return None
-        made = self.hosted.safely("shorten a request", thread, lambda: self._conversation(thread, request).shorter())
-        return None if made is None else sent.override(messages=made)
+    def _shorter(self, asked: HostRequest | None) -> HostRequest | None:
+        return asked and self.hosted.safely("shorten a request", asked.session_id, asked.shorter)
 
-    def _after(self, thread: str, request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
-        def record() -> None:
-            # A structured answer is a call; the host's result comes with it.
-            place = next(at for at, message in enumerate(response.result) if isinstance(message, AIMessage))
+    def _after(self, asked: HostRequest | None, response: ModelResponse[Any]) -> None:
+        # A structured answer is a call; the host's result comes with it.
+        place = next((at for at, message in enumerate(response.result) if isinstance(message, AIMessage)), None)
+        if asked is not None and place is not None:
             reply, *further = response.result[place:]
-            self._conversation(thread, request).after(reply, _usage(reply), further)
+            self.hosted.safely(REPLY, asked.session_id, lambda: asked.after(reply, _usage(reply), further))
 
-        if thread and any(isinstance(message, AIMessage) for message in response.result):
-            self.hosted.safely("record a reply", thread, record)
+    def _cut(self, asked: HostRequest | None, chunks: Sequence[str]) -> None:
+        """Record what came of a reply that was cut."""
+        if asked is not None and (text := "".join(chunks)):
+            self.hosted.safely(REPLY, asked.session_id, lambda: asked.after(_incomplete(text)))
 
     def _conversation(self, thread: str, request: ModelRequest[Any]) -> HostConversation:
         """Return the conversation with the model of a request: one thread may use several models at once."""
@@ -315,11 +329,50 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             scope = partial(self._scope, thread, runtime.config, runtime.context, call)
             return self.hosted.answer(tool.name, thread, arguments, scope)
 
+        async def acall(runtime: ToolRuntime, **arguments: object) -> str:
+            return await in_thread(call, runtime, **arguments)
+
         schema = json.loads(json.dumps(tool.schema))
-        return StructuredTool.from_function(call, name=tool.name, description=tool.description, args_schema=schema)
+        return StructuredTool.from_function(
+            call, acall, name=tool.name, description=tool.description, args_schema=schema
+        )
 
 
 Squidbot = SquidbotMiddleware
+
+
+# What comes of a streamed reply: it is kept if the stream is cut.
+
+
+class ReplyListener(BaseCallbackHandler):
+    """Keeps the text of the newest reply of a model as it comes; only streamed replies come in pieces."""
+
+    run_inline = True  # no thread for each piece
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self.pieces: list[str] = []
+
+    def on_chat_model_start(self, *_: object, **__: object) -> None:
+        """Begin a reply: what came of another one was not sent to the end."""
+        self.pieces.clear()
+
+    def on_llm_new_token(self, token: object, **_: object) -> None:
+        """Take a piece."""
+        if isinstance(token, str):
+            self.pieces.append(token)
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """Yield the pieces of the reply that comes within the block."""
+    listener = ReplyListener()
+    token = var_child_runnable_config.set(merge_configs(get_config(), {"callbacks": [listener]}))
+    try:
+        yield listener.pieces
+    finally:
+        var_child_runnable_config.reset(token)
+
 
 # Agents within agents. LangGraph names the graph that runs, and keeps what leads to the graph around it, under these
 # keys of a configuration. `tests/plugins/test_langchain_agents.py` finds out if another version of it does not.
@@ -526,6 +579,10 @@ def _as_kept(listed: Sequence[BaseMessage], kept: Sequence[BaseMessage]) -> Sequ
         found += kept[behind : place + 1] if place >= behind else [message] if message.id not in places else []
         behind = max(behind, place + 1)
     return [*found, *kept[behind:]]
+
+
+def _incomplete(text: str) -> AIMessage:
+    return AIMessage(text, response_metadata={"finish_reason": "incomplete"})
 
 
 def _usage(reply: BaseMessage) -> Usage | None:

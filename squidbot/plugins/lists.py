@@ -11,11 +11,12 @@ import json
 import marshal
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import as_object
+from squidbot.core.cached import cached_property
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -279,6 +280,13 @@ class AgentRun(NamedTuple):
         since, new = {*known.words[self.recorded :]} - {""}, range(count, len(listed))
         is_asked = not any(listed.message(at).role == "assistant" for at in new)
         return count if is_asked and since.isdisjoint(listed.words[count:]) else None
+
+    def is_elsewhere(self, listed: Listed, known: Recorded) -> bool:
+        """Return whether a list goes on as the run was seen last, on another line: one of a run beside it is shown."""
+        count = len(self.marks) + len(self.replies)
+        if known.number == self.line or not 1 < count < len(listed) or not self._has_said(listed):
+            return False
+        return not known.line.begins_as(self.line, self.recorded)
 
     def _has_said(self, listed: Listed) -> bool:
         """Return whether a list, which is long enough, begins with what was listed, and what was recorded behind it."""

@@ -29,10 +29,11 @@ except ImportError as error:
 from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long
+from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, is_too_long
 from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import machine_user, told_scope
 from squidbot.tools.table import HOST_DEFAULTS
+from squidbot.wiring.calls import in_thread, to_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from llm.models import _BaseResponse as Response
 
     from squidbot.core.messages import Usage
+    from squidbot.plugins.host import HostRequest
     from squidbot.tools.tool import Tool as OwnTool
 else:
     # An llm too old to have it must not fail because of a plugin that is off.
@@ -215,7 +217,7 @@ def _bounded_async(ask: Callable[..., AsyncGenerator[Any, None]]) -> Callable[..
         *more: object,
         **named: object,
     ) -> AsyncIterator[Any]:
-        call = PromptCall(prompt, response, conversation)
+        call = await in_thread(PromptCall, prompt, response, conversation)
         try:
             while not call.is_done:
                 try:
@@ -225,10 +227,10 @@ def _bounded_async(ask: Callable[..., AsyncGenerator[Any, None]]) -> Callable[..
                             yield chunk
                     call.is_done = True
                 except Exception as error:
-                    if not call.retries(error):
+                    if not await in_thread(call.retries, error):
                         raise
         finally:
-            call.end()
+            await to_end(call.end)
 
     return execute
 
@@ -242,6 +244,7 @@ class PromptCall:
     def __init__(self, prompt: Prompt, response: Response, conversation: LLMConversation | None) -> None:
         self.prompt, self.has_begun, self.is_done = prompt, False, False
         self._response, self._attempts = response, 1
+        self._asked: HostRequest | None = None
         # A model that delegates to another one passes on our prompt.
         runtime = None if hasattr(response, MARK) else _runtime()
         if runtime is not None and conversation is None:
@@ -268,7 +271,7 @@ class PromptCall:
     def end(self) -> None:
         """Record the answer."""
         if self._runtime is not None:
-            self._runtime.safely("record a reply", self._id, self._record)
+            self._runtime.safely(REPLY, self._id, self._record)
             delattr(self._response, MARK)
 
     def _request(self) -> Prompt:
@@ -281,11 +284,13 @@ class PromptCall:
         ]
         if prompt.schema:
             tools.append({"name": "schema", "parameters": prompt.schema})
-        return self._prompt_of(self._conversation().before(listed, system=system, tools=tools))
+        self._asked = self._conversation().before(listed, system=system, tools=tools)
+        return self._prompt_of(self._asked.messages)
 
     def _shorter(self, error: Exception) -> Prompt | None:
-        messages = self._conversation().shorter() if is_too_long(error) else None
-        return None if messages is None else self._prompt_of(messages)
+        shorter = self._asked.shorter() if self._asked and is_too_long(error) else None
+        self._asked = shorter or self._asked
+        return None if shorter is None else self._prompt_of(shorter.messages)
 
     def _prompt_of(self, messages: Sequence[llm.Message]) -> Prompt:
         """Return a prompt with these messages; the host's stays as it is."""
@@ -310,12 +315,12 @@ class PromptCall:
         for call in self._response._tool_calls:  # noqa: SLF001  # asking by the public name would run the model again
             setattr(call, MARK, (self._runtime, self._id))
         replies: list[Any] = [message.to_dict() for message in self._response._messages_now()]  # noqa: SLF001  # as above
-        if not replies:
+        if not replies or self._asked is None:
             return
         if not self.is_done:
             known = replies[-1].get("provider_metadata", {})
             replies[-1]["provider_metadata"] = {**known, "squidbot": {"incomplete": True}}
-        self._conversation().after(replies[0], usage_of(self._response), replies[1:])
+        self._asked.after(replies[0], usage_of(self._response), replies[1:])
 
 
 def usage_of(response: Response) -> Usage | None:

@@ -40,8 +40,9 @@ from squidbot.core.messages import Category
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import refused
-from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
+from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, is_too_long, server_held
 from squidbot.plugins.scopes import child_id, numbered, scope_in
+from squidbot.wiring.calls import in_thread, to_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.host import HostConversation, HostRequest
     from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
@@ -184,13 +185,13 @@ def id_of(given: object) -> str:
 class RunCall:
     """One call of the model. It stays open until an answer arrives: the host may try again."""
 
-    def __init__(self, session: RunSession, data: CallModelData, config: RunConfig) -> None:
-        """Take the arguments of the host's filter, and the program's own run configuration."""
+    def __init__(self, session: RunSession, data: CallModelData, config: RunConfig, *, is_open: bool) -> None:
+        """Take the arguments of the host's filter, the program's own run configuration, and what `takes` says."""
         self.session, self._data = session, data
         self._filter = config.call_model_input_filter
         # Whether guardrails may block the last answer.
         self._waits = bool(data.agent.output_guardrails or config.output_guardrails)
-        self.is_open = session.takes(data.model_data.input)
+        self.is_open = is_open
         # The run has squidbot's configuration, but another session.
         self.is_astray = not session.has_begun
 
@@ -204,32 +205,33 @@ class RunCall:
         system = call["system_instructions"]
         self.session.handoffs = {handoff.tool_name: handoff.agent_name for handoff in call["handoffs"]}
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
-        items = self.session.safely(
-            REQUEST, lambda: self.session.request(system or "", tools_of(call), model, self._data.context)
+        items = await in_thread(
+            self.session.safely,
+            REQUEST,
+            lambda: self.session.request(system or "", tools_of(call), model, self._data.context),
         )
         return await self._sent(call["input"] if items is None else items)
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
         """Return a shorter request; None for other errors, or if it can't be shorter."""
-        shorten = self.session.shorter
-        items = self.session.safely("shorten a request", lambda: shorten() if is_too_long(error) else None)
+        if not is_too_long(error):
+            return None
+        items = await in_thread(self.session.safely, "shorten a request", self.session.shorter)
         return None if items is None else await self._sent(items)
 
-    def record(self, response: ModelResponse, reported: object) -> None:
+    async def record(self, response: ModelResponse, reported: object) -> None:
         """Record the reply, with the reported usage."""
         self.is_open = False
-        self.session.safely(
-            "record a reply",
-            lambda: self.session.record(response.to_input_items(), usage_of(reported), waits=self._waits),
-        )
+        items, usage = response.to_input_items(), usage_of(reported)
+        await to_end(self.session.safely, REPLY, lambda: self.session.record(items, usage, waits=self._waits))
 
-    def record_partial(self, text: str) -> None:
+    async def record_partial(self, text: str) -> None:
         """End the run, and record an interrupted reply, unless guardrails should have seen it."""
         self.failed()
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
-            self.session.safely("record a reply", lambda: self.session.record([item], None, waits=False))
+            await to_end(self.session.safely, REPLY, lambda: self.session.record([item], None, waits=False))
 
     def failed(self) -> None:
         """End the run: its model has."""
@@ -331,7 +333,7 @@ def manage_tool(tool: object) -> None:
             made = await act(wanted, arguments)
         finally:
             CURRENT_TOOL.reset(token)
-        call.passed()
+        await call.passed()
         return made
 
     # The host's context has the run's configuration, unless an annotation asks for less.
@@ -379,7 +381,7 @@ def _get_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a clas
                     call.failed()
                     raise
                 sent = less
-        call.record(response, response.usage)
+        await call.record(response, response.usage)
         return response
 
     return get_response
@@ -413,7 +415,7 @@ def _stream_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a c
                         raise
                     sent = less
         finally:
-            reply.record(call)
+            await reply.record(call)
 
     return stream_response
 
@@ -438,14 +440,15 @@ class StreamedReply:
         elif kind == "response.completed":
             self._end = event
 
-    def record(self, call: RunCall) -> None:
+    async def record(self, call: RunCall) -> None:
         """Record the answer, or the part that arrived."""
         if self._end is None:
-            call.record_partial("".join(self._text))
+            await call.record_partial("".join(self._text))
             return
         whole = self._end.response
         # Some providers end with an empty answer: the host, too, then continues with the items that arrived.
-        call.record(ModelResponse(output=whole.output or self._items, usage=Usage(), response_id=None), whole.usage)
+        response = ModelResponse(output=whole.output or self._items, usage=Usage(), response_id=None)
+        await call.record(response, whole.usage)
 
 
 def _open_call(given: Mapping[str, Any]) -> RunCall | None:
@@ -478,7 +481,7 @@ class StoredSession:
         Raises:
             StoreError: they can't be read.
         """
-        return self.items(limit)
+        return await in_thread(self.items, limit)
 
     async def add_items(self, items: Sequence[Item]) -> None:
         """Record items, durably.
@@ -488,8 +491,8 @@ class StoredSession:
             StoreError: nothing was stored.
         """
         self._hosted.warn_once(NO_CONFIG)
-        conversation = self._hosted.conversation(self.session_id, scope=self.scope())
-        conversation.said(CODEC.steps(dict(item) for item in items))
+        steps = CODEC.steps(dict(item) for item in items)
+        await to_end(lambda: self._hosted.conversation(self.session_id, scope=self.scope()).said(steps))
 
     async def pop_item(self) -> Item | None:
         """Remove the newest message, with its whole step, and return its last item; None if empty.
@@ -499,11 +502,7 @@ class StoredSession:
         Raises:
             StoreError: it was not removed.
         """
-        row = next(self._backwards(), None)
-        if row is None:
-            return None
-        self._hosted.remove(self.session_id, [row.seq], "pop_item", self.scope())
-        return self._items_of(row)[-1]
+        return await to_end(self._pop)
 
     async def clear_session(self) -> None:
         """Remove everything, as `pop_item` does.
@@ -511,6 +510,16 @@ class StoredSession:
         Raises:
             StoreError: it was not removed.
         """
+        await to_end(self._clear)
+
+    def _pop(self) -> Item | None:
+        row = next(self._backwards(), None)
+        if row is None:
+            return None
+        self._hosted.remove(self.session_id, [row.seq], "pop_item", self.scope())
+        return self._items_of(row)[-1]
+
+    def _clear(self) -> None:
         self._hosted.remove(self.session_id, [row.seq for row in self._backwards()], "clear_session", self.scope())
 
     def scope(self) -> Scope | None:
@@ -573,7 +582,7 @@ class RunSession:
         # Whether the next model call is this run's, not that of an agent that is its tool.
         self._is_due = True
         # The run's request that has no reply yet; None if squidbot could not prepare it.
-        self._request: object = None
+        self._request: HostRequest | None = None
         # Whether the run has not ended, as far as is known; the agents that it may be handed to, by tools.
         self.is_working, self.handoffs = False, dict[object, object]()
         # Why the conversation is not this user's, if it is not: nothing of the run is recorded.
@@ -601,7 +610,7 @@ class RunSession:
     async def add_items(self, items: Sequence[Any]) -> None:
         """Record items of a run, durably; the first request records its input."""
         if not self._is_calling:
-            self.current().adds(items)
+            await to_end(self.current().adds, items)
 
     async def pop_item(self) -> None:
         """Return None and keep everything; programs remove messages with `Squidbot.session`."""
@@ -624,7 +633,7 @@ class RunSession:
         if not self.is_cleared:
             self.safely("record", lambda: self._add([dict(item) for item in items]))
 
-    def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
+    async def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
         """Return whether a model call belongs to this run; agents that are its tools share its configuration.
 
         Between two calls of a run, the host records the result of the first; while tools work, it records nothing.
@@ -632,7 +641,8 @@ class RunSession:
         is_due, self._is_due = self._is_due, False
         if is_due and not self.has_begun and listed:
             # An interrupted run continues without reading its session; its last message is recorded.
-            newest = self.safely("read", lambda: StoredSession(self._hosted, self.session_id).items(1))
+            stored = StoredSession(self._hosted, self.session_id)
+            newest = await in_thread(self.safely, "read", lambda: stored.items(1))
             self.has_begun = newest is not None and [item_key(item) for item in newest] == [item_key(listed[-1])]
         return is_due and self.has_begun
 
@@ -654,22 +664,19 @@ class RunSession:
         if self._refusal is not None:
             raise self._refusal
         try:
-            conversation = self._conversation()
-            items = conversation.before(self._waits(scope), system=system, tools=tools)
+            asked = self._conversation().before(self._waits(scope), system=system, tools=tools)
         except ConfigError as error:
             self._drop(scope)  # the conversation is another user's
             self._refusal = error
             raise
         self._drop(scope)
-        self._begins, self._request = False, conversation.request
-        return items
+        self._begins, self._request = False, asked
+        return asked.messages
 
     def shorter(self) -> list[Item] | None:
         """Return a shorter request after a refusal as too long; None if it can't be shorter."""
-        conversation = self._asked()
-        items = conversation.shorter() if conversation else None
-        self._request = conversation.request if conversation else None
-        return items
+        self._request = self._request and self._request.shorter()
+        return self._request.messages if self._request else None
 
     def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
         """Record a reply with its usage. If it ends the run and `waits` for guardrails, record it once they pass.
@@ -752,17 +759,11 @@ class RunSession:
 
     def _replied(self, step: Item, usage: messages.Usage | None) -> bool:
         """Record a reply to this run's request; without one return False: the host's items are recorded then."""
-        conversation = self._asked()
-        if conversation is None:
+        asked, self._request = self._request, None
+        if asked is None:
             return False
-        self._request = None
-        conversation.after(step, usage)
+        asked.after(step, usage)
         return True
-
-    def _asked(self) -> HostConversation | None:
-        """Return the conversation if this run's request is its newest; other runs may have asked since."""
-        conversation = None if self._request is None else self._conversation()
-        return conversation if conversation and conversation.request is self._request else None
 
     def _waits(self, scope: Scope) -> list[Item]:
         """Return all items that wait to be recorded for the run's user, oldest first."""
@@ -842,10 +843,11 @@ class AgentToolCall:
         found.task = task
         return found
 
-    def passed(self) -> None:
+    async def passed(self) -> None:
         """Record the last replies that wait: the call has a result, so guardrails did not block them."""
         for run in self.runs:
-            run.safely("record a reply", run.passed)
+            if run.has_waiting:
+                await to_end(run.safely, REPLY, run.passed)
 
 
 class ChildRun(RunSession):
@@ -873,7 +875,12 @@ class ChildRun(RunSession):
         known = len(self._listed)
         return known < len(listed) and [*map(item_key, listed[:known])] == [*map(item_key, self._listed)]
 
-    def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
+    @property
+    def has_waiting(self) -> bool:
+        """Whether its last reply waits for guardrails."""
+        return bool(self._reported)
+
+    async def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
         """Take all that the host lists; each of its calls belongs to this run."""
         self._listed, self.is_working = [*listed], True
         return True
@@ -896,7 +903,7 @@ class ChildRun(RunSession):
 
     def passed(self) -> None:
         """Record the last reply if it waits."""
-        if self._reported:
+        if self.has_waiting:
             super().record(self._reply, self._reported.pop(), waits=False)
 
     def whose(self, context: object, around: AgentToolCall | None) -> Scope:
@@ -931,10 +938,10 @@ class RunFilter:
         for text in rivals(settings):
             self._hosted.warn_once(text)
         around = self._around()
-        call = RunCall(around.run(data) if around else self._run.current(), data, self._config)
-        if not call.is_open and (resumed := self._resumed(data)):
+        call = await self._call(around.run(data) if around else self._run.current(), data)
+        if not call.is_open and (resumed := await self._resumed(data)):
             CURRENT_TOOL.set(resumed)
-            call = RunCall(resumed.run(data), data, self._config)
+            call = await self._call(resumed.run(data), data)
         CURRENT_CALL.set(call)
         manage(data.agent.model, self._hosted.warn_once)
         for tool in data.agent.tools:
@@ -944,6 +951,9 @@ class RunFilter:
         if call.is_astray:
             self._hosted.warn_once(OTHER_SESSION)
         return await call.filtered(data.model_data)
+
+    async def _call(self, run: RunSession, data: CallModelData) -> RunCall:
+        return RunCall(run, data, self._config, is_open=await run.takes(data.model_data.input))
 
     def tool_call(self, context: Any) -> AgentToolCall | None:  # noqa: ANN401  # the host's
         """Return a tool call of the run for the agents in it; None if squidbot can't tell them apart."""
@@ -969,10 +979,10 @@ class RunFilter:
         call = CURRENT_TOOL.get()
         return call if call is not None and self._run.waits_for(call) else None
 
-    def _resumed(self, data: CallModelData) -> AgentToolCall | None:
+    async def _resumed(self, data: CallModelData) -> AgentToolCall | None:
         listed = data.model_data.input
         find = partial(AgentToolCall.resumed, self._run, listed, data.context)
-        return self._run.safely("find a conversation", find)
+        return await in_thread(self._run.safely, "find a conversation", find)
 
 
 def filter_of(context: object) -> RunFilter | None:
@@ -1088,7 +1098,7 @@ class Squidbot:
             if given is None:
                 self.hosted.warn_once(NO_RUN)
                 return f"<{NO_RUN}>"
-            return given.session.answer(tool.name, arguments, wrapped.context)
+            return await in_thread(given.session.answer, tool.name, arguments, wrapped.context)
 
         setattr(call, MARK, True)  # no agent runs in it
         schema = json.loads(json.dumps(tool.schema))

@@ -37,9 +37,10 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, server_held
 from squidbot.plugins.lists import digest
 from squidbot.plugins.scopes import OpenCall, child_id, scope_in
+from squidbot.wiring.calls import in_thread, to_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         ValidatedToolArgs,
         WrapNodeRunHandler,
         WrapOutputProcessHandler,
+        WrapRunHandler,
         WrapToolExecuteHandler,
     )
     from pydantic_ai.models import ModelRequestContext
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
 
     from squidbot.core.memories import Scope
-    from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.host import HostConversation, HostRequest
     from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
@@ -128,8 +130,9 @@ class SquidbotCapability(AbstractCapability[Any]):
         )
         self.hosted.open()
         self._made_up: set[str] = set()
-        # The runs whose newest request squidbot did not prepare: their replies have no place behind another.
-        self._unprepared: set[str | None] = set()
+        # The newest request of each run, and the run's own list. A request that has a reply, or that squidbot did not
+        # prepare, is not here.
+        self._asked: dict[str | None, tuple[HostRequest, Sequence[ModelMessage]]] = {}
 
     def sub_agent(self, conversation_id: str, agent: str, child_id: str | None = None) -> str:
         """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
@@ -163,6 +166,16 @@ class SquidbotCapability(AbstractCapability[Any]):
         call = self._caller(ctx)
         if call is not None and ctx.conversation_id not in {*call.busy, call.children.get(ctx.run_id)}:
             call.children.pop(ctx.run_id, None)
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Keep what came of a reply that was cut."""
+        try:
+            return await handler()
+        finally:
+            asked, listed = self._asked.pop(ctx.run_id, (None, ()))
+            newest = listed[-1] if listed else None
+            if asked is not None and isinstance(newest, ModelResponse) and newest.parts:
+                await to_end(self.hosted.safely, REPLY, asked.session_id, lambda: asked.after(_incomplete(newest)))
 
     async def wrap_tool_execute(
         self,
@@ -226,24 +239,19 @@ class SquidbotCapability(AbstractCapability[Any]):
                 raise server_held(f"model_settings[{key!r}]")
         session_id = self._session_id(ctx)
         self.hosted.safely("warn", session_id, lambda: self._warn(ctx, request_context.messages))
-        messages = self.hosted.safely(REQUEST, session_id, lambda: self._messages(ctx, request_context))
-        if messages is None:
-            self._unprepared.add(ctx.run_id)
-            return request_context
-        self._unprepared.discard(ctx.run_id)
-        return replace(request_context, messages=messages)
+        self._asked.pop(ctx.run_id, None)
+        asked = await in_thread(self.hosted.safely, REQUEST, session_id, lambda: self._request(ctx, request_context))
+        return request_context if asked is None else self._sent(ctx, request_context, asked)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Send the model less if the previous attempt was too long."""
-        if request_context.attempt < 2 or ctx.run_id in self._unprepared:
+        asked, _ = self._asked.get(ctx.run_id, (None, ()))
+        if request_context.attempt < 2 or asked is None:
             return request_context
-        session_id = self._session_id(ctx)
-        shorter = self.hosted.safely("shorten a request", session_id, lambda: self._conversation(ctx).shorter())
-        if shorter is None:
-            return request_context
-        return replace(request_context, messages=[*_in_front(_system(request_context.messages)), *shorter])
+        shorter = await in_thread(self.hosted.safely, "shorten a request", asked.session_id, asked.shorter)
+        return request_context if shorter is None else self._sent(ctx, request_context, shorter)
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
@@ -259,26 +267,29 @@ class SquidbotCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Record the reply, with the reported usage."""
         del request_context
-        if ctx.run_id in self._unprepared:
-            self._unprepared.discard(ctx.run_id)
-            return response
-        used = response.usage
-        usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
-        session_id = self._session_id(ctx)
-        self.hosted.safely("record a reply", session_id, lambda: self._conversation(ctx).after(response, usage))
+        asked, _ = self._asked.pop(ctx.run_id, (None, ()))
+        if asked is not None:
+            used = response.usage
+            usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
+            await to_end(self.hosted.safely, REPLY, asked.session_id, lambda: asked.after(response, usage))
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Record the results of calls that ended the run, such as a structured answer: no request follows them."""
 
         def record() -> None:
-            if ended := _ended(result):
-                self._conversation(ctx).said(ended)
+            self._conversation(ctx).said(ended)
 
-        self.hosted.safely("record the end of a run", self._session_id(ctx), record)
+        if ended := _ended(result):
+            await to_end(self.hosted.safely, "record the end of a run", self._session_id(ctx), record)
         return result
 
-    def _messages(self, ctx: RunContext[Any], request: ModelRequestContext) -> list[ModelMessage]:
+    def _sent(self, ctx: RunContext[Any], context: ModelRequestContext, asked: HostRequest) -> ModelRequestContext:
+        """Return a request with squidbot's messages, behind the run's system prompts."""
+        self._asked[ctx.run_id] = asked, ctx.messages
+        return replace(context, messages=[*_in_front(_system(context.messages)), *asked.messages])
+
+    def _request(self, ctx: RunContext[Any], request: ModelRequestContext) -> HostRequest:
         system, parameters = _system(request.messages), request.model_request_parameters
         texts = [part.content for part in (*system, *(parameters.instruction_parts or ()))]
         tools: list[dict[str, object]] = [
@@ -288,8 +299,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         if parameters.output_object is not None:
             tools.append({"name": "output", "parameters": parameters.output_object.json_schema})
         listed = _without_system(request.messages)
-        messages = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
-        return [*_in_front(system), *messages]
+        return self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
 
     def _warn(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
         """Warn of runs without an id, and of other capabilities that shorten messages."""
@@ -325,7 +335,9 @@ class SquidbotCapability(AbstractCapability[Any]):
 
     def _tool(self, tool: OwnTool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            return self.hosted.answer(tool.name, self._session_id(ctx), arguments, lambda: self._scope(ctx))
+            return await in_thread(
+                self.hosted.answer, tool.name, self._session_id(ctx), arguments, lambda: self._scope(ctx)
+            )
 
         return Tool.from_schema(
             call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True
@@ -378,6 +390,12 @@ def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 def _in_front(system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
     return [ModelRequest(parts=[*system])] if system else []
+
+
+def _incomplete(reply: ModelResponse) -> ModelResponse:
+    """Return what came of a reply, marked, without calls that nothing answers."""
+    parts = [part for part in reply.parts if not isinstance(part, ToolCallPart)]
+    return replace(reply, parts=parts, state="interrupted", provider_details={"finish_reason": "incomplete"})
 
 
 def _ended(result: AgentRunResult[Any]) -> list[ModelMessage]:

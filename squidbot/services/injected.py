@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from squidbot.core import events
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.journal import digest, is_entry

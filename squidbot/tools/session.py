@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import DEGRADED, Event
 from squidbot.core.memory.facts import utterances

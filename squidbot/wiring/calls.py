@@ -35,7 +35,7 @@ async def in_thread(act: Callable[Given, Value], /, *args: Given.args, **kwargs:
 
 
 async def to_end(act: Callable[Given, Value], /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
-    """Do as `in_thread`, but if you cancel it, it is called nevertheless."""
+    """Do as `in_thread`, but if you cancel it, it goes on to its end nevertheless, and is cancelled then."""
     return await _called(act, args, kwargs, ends=True)
 
 
@@ -65,12 +65,29 @@ async def _called(act: Callable[..., Value], args: tuple[Any, ...], kwargs: dict
 
     running = _pool().submit(call.run)
     running.add_done_callback(told)
+    if ends:
+        return await _ended(done)
     try:
         return await done
     except asyncio.CancelledError:
-        if not ends and not running.cancel():
+        if not running.cancel():
             call.cancel()
         raise
+
+
+async def _ended(done: Awaited[Value]) -> Value:
+    import asyncio  # noqa: PLC0415  # as above
+
+    cancelled: asyncio.CancelledError | None = None
+    while not done.done():
+        try:
+            await asyncio.wait([done])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        done.exception()  # nobody else will look at it
+        raise cancelled
+    return done.result()
 
 
 def _settle(done: Awaited[Any], ended: Future[Any]) -> None:

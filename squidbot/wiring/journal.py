@@ -12,7 +12,6 @@ import re
 import threading
 import time
 from dataclasses import replace
-from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from squidbot.adapters.common.counts import hold
 from squidbot.adapters.stdlib.daybook import PAGE, Daybook
 from squidbot.core import events
 from squidbot.core.arguments import instance, number, takes, text
+from squidbot.core.cached import cached_property
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
 from squidbot.core.journal import JournalEntry

@@ -133,7 +133,8 @@ class Program:
     def sent(self, expected: list[Said] | None = None) -> None:
         """Have the list sent, and compare it with what is expected, by default the same."""
         talk = self.host.conversation("t")
-        sent = talk.before([dict(each) for each in self.listed])
+        request = talk.before([dict(each) for each in self.listed])
+        sent = request.messages
         listed = self.listed if expected is None else expected
         if self.budget == WIDE:
             assert words(sent) == words(listed)
@@ -143,7 +144,7 @@ class Program:
         assert [json.loads(row.payload)["content"] for row in rows] == words(listed), "nothing is lost"
         assert own_words(sent) <= own_words(listed), "nothing else is told"
         assert sent[-1]["content"].startswith(listed[-1]["content"]), "what is asked is sent word for word"
-        report = talk.request.report  # type: ignore[attr-defined]  # an assembly
+        report = request.assembly.report
         assert report.usage.current_tokens <= report.usage.max_tokens
         called = [call["id"] for each in sent for call in each.get("tool_calls", ())]
         assert called == [each["tool_call_id"] for each in sent if each["role"] == "tool"], "pairs stay together"
@@ -245,8 +246,47 @@ def test_runs_at_once_leave_out_nothing_of_each_other(tmp_path: Path) -> None:
     two.append(program.message("assistant", "second"))
     talk.after(two[-1])
     one.append(program.message("user", "and?"))
-    assert words(talk.before(one)) == ["one", *words(one[1:2]), "two", *words(two[1:]), "and?"]
+    assert words(talk.before(one).messages) == ["one", *words(one[1:2]), "two", *words(two[1:]), "and?"]
     assert len(talk.session.lines()) == 1
+    program.close()
+
+
+def said(role: str, text: str) -> Said:
+    """Return a message."""
+    return {"role": role, "content": text}
+
+
+def calling(call_id: str) -> Said:
+    """Return a call of a tool."""
+    call = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def answering(call: Said) -> Said:
+    """Return its result."""
+    call_id = call["tool_calls"][0]["id"]
+    return {"role": "tool", "tool_call_id": call_id, "content": f"result of {call_id}"}
+
+
+def test_tools_of_runs_at_once_answer_their_own_calls(tmp_path: Path) -> None:
+    """Each run's requests go on with its results, and each reply is on the line of its request."""
+    program = Program(tmp_path / "mem.db", has_ids=False)
+    talk = program.host.conversation("t")
+    talk.before([said("user", "hello")]).after(said("assistant", "hi"))
+    one, two = [said("user", "one")], [said("user", "two")]
+    first, second = talk.before(one), talk.before(two)
+    assert words(second.messages) == ["hello", "hi", "one", "two"]
+    for listed, request in ((one, first), (two, second)):
+        listed.append(calling(f"call {words(listed)[0]}"))
+        request.after(listed[-1])
+        listed.append(answering(listed[-1]))
+    first, second = talk.before(one), talk.before(two)
+    assert [*map(str, first.messages[-2:])] == [*map(str, one[-2:])]
+    assert [*map(str, second.messages[-2:])] == [*map(str, two[-2:])]
+    first.after(said("assistant", "one is done"))
+    second.after(said("assistant", "two is done"))
+    assert words(talk.before([said("user", "and?")]).messages)[-2:] == ["two is done", "and?"]
+    assert [shown(talk.session, line)[-1] for line in (0, 1)] == ["and?", "one is done"]
     program.close()
 
 
@@ -261,10 +301,10 @@ def test_what_another_host_has_said_stays(tmp_path: Path) -> None:
     conversation = program.host.conversation("t")
     program.listed.append(program.message("user", "two"))
     first = words(program.listed)
-    assert words(conversation.before(program.listed)) == [*first[:2], "beside", "indeed", "two"]
+    assert words(conversation.before(program.listed).messages) == [*first[:2], "beside", "indeed", "two"]
     conversation.after(program.message("assistant", "aye"))
     edited = [*program.listed[:-1], program.message("user", "two instead")]
-    assert words(conversation.before(edited)) == [*first[:2], "beside", "indeed", "two instead"]
+    assert words(conversation.before(edited).messages) == [*first[:2], "beside", "indeed", "two instead"]
     program.close()
 
 
@@ -282,7 +322,7 @@ def test_a_run_stays_on_its_line_and_the_next_one_follows(tmp_path: Path) -> Non
         talk.after(program.message("assistant", "yes, three"))
         assert "yes, three" in str(talk.session.preview().messages[-2])
         assert [line.messages for line in person.lines()] == [6, 2]
-    sent = talk.before([program.message("user", "another")])
+    sent = talk.before([program.message("user", "another")]).messages
     assert words(sent) == ["one", program.listed[1]["content"], "another"]
     program.close()
 
@@ -342,7 +382,7 @@ def talks(path: Path, number: int, turns: int) -> None:
     for turn in range(turns):
         listed.append({"role": "user", "content": f"{number} asks {turn}"})
         talk = host.conversation("t")
-        sent = words(talk.before(listed))
+        sent = words(talk.before(listed).messages)
         assert [text for text in sent if text.startswith(f"{number} ")] == words(listed)
         if number == PROCESSES - 1 and turn == turns - 1:
             os._exit(9)
@@ -355,7 +395,7 @@ def asks_again(path: Path, number: int, listed: list[Said]) -> None:
     """Have the last question answered once more."""
     host = runtime(path, has_ids=False)
     talk = host.conversation("t")
-    assert words(talk.before(listed))[: len(listed)] == words(listed)
+    assert words(talk.before(listed).messages)[: len(listed)] == words(listed)
     talk.after({"role": "assistant", "content": f"{number} says"})
     host.close()
 

@@ -99,11 +99,11 @@ def test_a_conversation_that_goes_to_another_model_has_its_window(tmp_path: Path
     assert (small.session.window.window_tokens, small.session.window.model) == (4_000, "small")
     assert small.session.lock is large.session.lock
     assert one.conversation("a") is small
-    assert small.before([USER]) == [USER]
+    assert small.before([USER]).messages == [USER]
     small.after(REPLY)
     again = one.conversation("a", "large", 200_000)
     assert (again, again.session.window.window_tokens) == (large, 200_000)
-    assert again.before([USER, REPLY, USER]) == [USER, REPLY, USER]
+    assert again.before([USER, REPLY, USER]).messages == [USER, REPLY, USER]
     assert again.session.wired.store.head("a")[0] == 3
     one.close()
 
@@ -134,7 +134,7 @@ def test_cuts_that_shorten_nothing_leave_the_window_as_it_was(tmp_path: Path) ->
     """What is said next has all the room that it had."""
     one = hosted(tmp_path / "mem.db", None)
     talk = one.conversation("a", "m", 20_000)
-    assert talk.before([USER]) == [USER]
+    assert talk.before([USER]).messages == [USER]
     assert talk.shorter() is None
     assert talk.session.window.window_tokens == 20_000
     one.close()
@@ -176,17 +176,17 @@ def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
     """And once, however often the host shows it."""
     one = hosted(tmp_path / "mem.db")
     talk = one.conversation("a")
-    assert talk.before([USER], system="Be short.") == [USER]
+    assert talk.before([USER], system="Be short.").messages == [USER]
     assert talk.session.wired.store.head("a")[0] == 1
-    assert talk.before([USER], system="Be short.") == [USER], "asked again: the host has tried once more"
+    assert talk.before([USER], system="Be short.").messages == [USER], "asked again: the host has tried once more"
     talk.after(REPLY)
     talk.after(REPLY)
     more = {"role": "user", "content": "Since when?"}
-    assert talk.before([USER, REPLY, more], system="Be short.") == [USER, REPLY, more]
+    assert talk.before([USER, REPLY, more], system="Be short.").messages == [USER, REPLY, more]
     assert talk.session.wired.store.head("a")[0] == 3
     one.close()
     other = hosted(tmp_path / "mem.db")
-    assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
+    assert other.conversation("a").before([USER, REPLY, more]).messages == [USER, REPLY, more]
     other.close()
 
 
@@ -225,7 +225,7 @@ def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> No
     talk = one.conversation("a")
     for place in range(3):
         asked = {**USER, "content": f"Where is boat {place}?"}
-        seen = talk.before([asked], system="Be short.")
+        seen = talk.before([asked], system="Be short.").messages
         assert [each["role"] for each in seen] == ["user", "assistant"] * place + ["user"]
         assert seen[-1] == asked
         talk.after({**REPLY, "content": f"In harbour {place}."})
@@ -242,7 +242,7 @@ def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path:
     talk.after(REPLY)
     assert talk.session.wired.store.head("a")[0] == 0
     more = {"role": "user", "content": "Since when?"}
-    assert talk.before([USER, REPLY, more]) == [USER, REPLY, more]
+    assert talk.before([USER, REPLY, more]).messages == [USER, REPLY, more]
     rows = talk.session.wired.store.read("a", 0, 9)
     assert [OpenAIChat().text(row.payload) for row in rows] == [USER["content"], REPLY["content"], more["content"]]
     one.close()
@@ -254,7 +254,7 @@ def test_a_request_behind_a_broken_answer_ends_with_what_was_asked(tmp_path: Pat
     talk = one.conversation("a")
     talk.before([USER])
     talk.after(REPLY, None, [{"role": "assistant", "content": "By the pier."}])
-    assert talk.before([USER])[-1] == USER
+    assert talk.before([USER]).messages[-1] == USER
     assert talk.session.wired.store.head("a")[0] == 4
     one.close()
 
@@ -269,7 +269,7 @@ def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
     talk.after(call)
     done = {"role": "tool", "tool_call_id": "c1", "content": "a boat"}
     more = {"role": "user", "content": "Never mind."}
-    sent = talk.before([USER, call, done, more])
+    sent = talk.before([USER, call, done, more]).messages
     assert sent[:2] == [USER, call]
     assert {str(each.get("tool_call_id")) for each in sent[2:4]} == {"c1", "c2"}
     assert "cancelled" in str(sent[2:4])
@@ -286,7 +286,7 @@ def test_a_call_that_was_broken_off_is_answered_under_its_own_id(call_id: str, t
     made = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
     call = {"role": "assistant", "content": None, "tool_calls": [made]}
     talk.after(call)
-    sent = talk.before([USER, call, {"role": "user", "content": "Never mind."}])
+    sent = talk.before([USER, call, {"role": "user", "content": "Never mind."}]).messages
     assert sent[1] == call
     assert (sent[2]["role"], sent[2]["tool_call_id"]) == ("tool", call_id)
     assert len(sent) == 4
@@ -311,7 +311,7 @@ def test_a_result_that_could_not_be_recorded_leaves_its_call_open(
         broken.setattr(talk.session.core, "record", fails)
         with pytest.raises(StoreError):
             talk.before([USER, call, {"role": "tool", "tool_call_id": "c1", "content": "a boat"}])
-    sent = talk.before([{"role": "user", "content": "Never mind."}])
+    sent = talk.before([{"role": "user", "content": "Never mind."}]).messages
     assert "cancelled" in str(sent[2])
     one.close()
 
@@ -380,7 +380,7 @@ def test_a_message_that_is_too_large_is_said_with_what_the_user_wrote(
     )
     large = {"role": "user", "content": "Where is the boat? " * 9_000}
     with pytest.raises(BudgetError, match=words):
-        one.safely(REQUEST, "a", lambda: len(one.conversation("a").before([large])), 0)
+        one.safely(REQUEST, "a", lambda: len(one.conversation("a").before([large]).messages), 0)
     one.close()
 
 
@@ -402,7 +402,7 @@ def test_a_process_that_was_forked_opens_the_store_anew(tmp_path: Path) -> None:
 
     def work() -> None:
         try:
-            send.send(one.conversation("a").before([USER, REPLY, USER]))
+            send.send(one.conversation("a").before([USER, REPLY, USER]).messages)
         except BaseException as error:  # noqa: BLE001  # the parent tells it
             send.send(repr(error))
 
@@ -424,7 +424,7 @@ def test_many_conversations_are_held_some_at_a_time(tmp_path: Path) -> None:
         one.conversation(str(number))
     again = one.conversation("0")
     assert again is not first
-    assert again.before([USER]) == [USER]
+    assert again.before([USER]).messages == [USER]
     assert again.session.wired.store.head("0")[0] == 1
     one.close()
     one.close()
@@ -460,7 +460,7 @@ def test_what_a_host_hands_over_is_recorded_without_a_request(tmp_path: Path) ->
     talk.said([more])
     rows = talk.session.wired.store.read("a", 0, 9)
     assert [row.result_ids for row in rows] == [(), (), ("c1",), ("c2",), ("c3",), ()]
-    sent = talk.before([])
+    sent = talk.before([]).messages
     assert [each.get("call_id") for each in sent] == [None, "c1", "c2", "c3", "c1", "c2", "c3", None]
     one.close()
 

@@ -46,7 +46,7 @@ def test_an_answer_finds_room_where_there_is_none(tmp_path: Path, name: str, arg
     assert FACT in answer
     assert "compact first" not in answer
     assert told.count(events.VIEW_PLAN_CHANGED) == 1
-    sent = talk.before([{"role": "tool", "tool_call_id": "c1", "content": answer}])
+    sent = talk.before([{"role": "tool", "tool_call_id": "c1", "content": answer}]).messages
     assert sent[-1]["content"] == answer, "it is not cut"
     one.close()
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from squidbot.core.memories import Scope
+    from squidbot.plugins.host import HostRuntime
 
 SECRET: Final = re.compile(r"walrus\d{3}x[0-9a-f]{8}")
 # Every user's tokens in a window of this size: conversations are compacted on the way.
@@ -232,7 +233,7 @@ def in_langchain(folder: Path, seen: Seen, work: list[Deed], scope: Scope | None
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(act, work))
-    squid.hosted.close()
+    _close(squid.hosted)
 
 
 def in_pydantic_ai(folder: Path, seen: Seen, work: list[Deed], scope: Scope | None) -> None:
@@ -244,14 +245,14 @@ def in_pydantic_ai(folder: Path, seen: Seen, work: list[Deed], scope: Scope | No
             seen.look(deed.user, f"{messages} {info.instructions}")
             last = messages[-1].parts[-1]
             call = deed.call if last.part_kind == "user-prompt" else None
-            return ModelResponse([ToolCallPart(*call, tool_call_id=f"c{len(messages)}") if call else TextPart("Fine.")])
+            return ModelResponse([ToolCallPart(*call, tool_call_id=f"c{id(deed)}") if call else TextPart("Fine.")])
 
         agent: Any = PydanticAgent(FunctionModel(answer), capabilities=[squid], deps_type=object, retries=5)
         deps = {"user_id": deed.user.name} if deed.user.name else None
         await agent.run(deed.text, conversation_id=deed.thread, deps=deps)
 
     asyncio.run(_at_once(act, work))
-    squid.hosted.close()
+    _close(squid.hosted)
 
 
 def in_openai_agents(folder: Path, seen: Seen, work: list[Deed], scope: Scope | None) -> None:
@@ -270,7 +271,13 @@ def in_openai_agents(folder: Path, seen: Seen, work: list[Deed], scope: Scope | 
             seen.look(deed.user, f"{request.input} {request.system_instructions}")
 
     asyncio.run(_at_once(act, work))
-    squid.hosted.close()
+    _close(squid.hosted)
+
+
+def _close(hosted: HostRuntime) -> None:
+    """Learn what users have told, as the background would in time, and close."""
+    hosted.engine.run_jobs()
+    hosted.close()
 
 
 async def _at_once(act: Callable[[Deed], Any], work: list[Deed]) -> None:

@@ -59,7 +59,7 @@ class Raises(ToySquid):
 
     def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Raise."""
-        return list(self.talk(conversation_id).before(listed, tools=schemas))
+        return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
 
 
 class AsksUnsafely(ToySquid):
@@ -76,7 +76,7 @@ class SwallowsSilently(ToySquid):
     def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Be silent."""
         try:
-            return list(self.talk(conversation_id).before(listed, tools=schemas))
+            return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
         except Exception:  # noqa: BLE001  # this is the fault
             return listed
 
@@ -88,7 +88,7 @@ class ForgetsTheList(ToySquid):
         """Send it."""
 
         def act() -> list[Message]:
-            return list(self.talk(conversation_id).before(listed, tools=schemas))
+            return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
 
         return self.hosted.safely("a request", conversation_id, act, listed[-1:])
 

@@ -16,7 +16,7 @@ from squidbot.plugins.host import HostRuntime, call_tool
 from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from squidbot.plugins.host import HostConversation
@@ -76,7 +76,7 @@ class ToySquid:
             return listed
 
         def act() -> list[Message]:
-            return list(self.talk(conversation_id).before(listed, tools=schemas))
+            return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
 
         return self.hosted.safely("a request", conversation_id, act, listed)
 
@@ -84,8 +84,12 @@ class ToySquid:
         """Return less to send."""
         if not conversation_id:
             return None
-        act: Callable[[], Any] = lambda: self.talk(conversation_id).shorter()  # noqa: E731  # opened where it is safe
-        return self.hosted.safely("a shorter request", conversation_id, act, None)  # type: ignore[no-any-return]
+
+        def act() -> list[Message] | None:
+            made = self.talk(conversation_id).shorter()
+            return made.messages if made else None
+
+        return self.hosted.safely("a shorter request", conversation_id, act, None)
 
     def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Record the reply."""

@@ -6,10 +6,10 @@ import hashlib
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import EMERGENCY
+from squidbot.core.cached import cached_property
 from squidbot.core.compaction.limits import Floors, outputs_first, reduced, still_limited
 from squidbot.core.compaction.pressure import (
     Compaction,

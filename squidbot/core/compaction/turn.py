@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core import events
 from squidbot.core.budget import WARN
+from squidbot.core.cached import cached_property
 from squidbot.core.compaction.bounds import added_by, certified, limits_by_bills, plain_limit
 from squidbot.core.compaction.planner import PlanBuilder, due
 from squidbot.core.compaction.pressure import (

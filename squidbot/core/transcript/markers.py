@@ -6,10 +6,11 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.core.cached import cached_property
 from squidbot.core.messages import Category
 from squidbot.core.transcript.records import RecordKind
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from squidbot.core.budget import ContextUsage, reliability
+from squidbot.core.cached import cached_property
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation
 

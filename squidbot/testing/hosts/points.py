@@ -751,7 +751,7 @@ def _checks_left(run: OpenProgram, way: str) -> None:
         row = rows(run.path, CHAT)[-1][0]
         is_told = text == SAID or INCOMPLETE in row.payload
         assert is_told, f"what came of a stream that was {way} is marked {INCOMPLETE!r}: recorded {row.payload}"
-    assert len(said) <= 4, f"a stream that was {way} leaves one answer at most: recorded {said}"
+    assert len(said) == 4, f"a stream that was {way} leaves what came of its answer: recorded {said}"
 
 
 # The check.
