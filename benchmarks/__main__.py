@@ -27,6 +27,7 @@ from benchmarks import (
     schedule,
     search,
     sizing,
+    ticks,
     turn,
     vectors,
     whole,
@@ -117,6 +118,10 @@ class Run(NamedTuple):
         """Measure what is added to a model call of a host."""
         return hosts.measure(self.sizes.hosted, self.sizes.turns, self.folder, self.progress)
 
+    def ticks(self) -> Result:
+        """Measure how long an event loop stands still."""
+        return ticks.measure(self.folder, self.sizes.served, self.progress)
+
     def rivals(self) -> Result:
         """Measure what hosts ship themselves, beside squidbot."""
         return rivals.measure(self.sizes.history, self.folder, self.progress)
@@ -170,6 +175,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "vectors": Run.vectors,
     "whole": Run.whole,
     "hosts": Run.hosts,
+    "ticks": Run.ticks,
     "rivals": Run.rivals,
     "policy": Run.policy,
     "schedule": Run.schedule,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.host import SESSION
 from benchmarks.seed import seed
+from benchmarks.ticks import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ class Sizes(NamedTuple):
     `messages` are seeded, `windows` in tokens; `turns` of a warm session, `fresh` objects and `processes` a figure;
     `exchanges` for the disk, `policy_turns` of the replayed conversation; `noises` put into a file, a message of `huge`
     MB; durable `memories`; `vectors` beside an index; messages of a conversation in a `hosted` program; a `history` in
-    tokens.
+    tokens; conversations `served` in one event loop.
     """
 
     messages: tuple[int, ...]
@@ -38,16 +39,30 @@ class Sizes(NamedTuple):
     vectors: tuple[int, ...]
     hosted: tuple[int, ...]
     history: int
+    served: Served
 
 
 FULL = Sizes(
     (1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50, (20_000, 1_000_000),
-    (1_000, 100_000, 1_000_000), (1_000, 100_000), 60_000,
+    (1_000, 100_000, 1_000_000), (1_000, 100_000), 60_000, Served(100, 300_000, 15.0),
 )  # fmt: skip
 QUICK = Sizes(
-    (1_000, 100_000), (8_000, 32_000), 60, 11, 5, 200, 200, 20, 50, (20_000,), (1_000, 60_000), (1_000, 10_000), 60_000
+    (1_000, 100_000),
+    (8_000, 32_000),
+    60,
+    11,
+    5,
+    200,
+    200,
+    20,
+    50,
+    (20_000,),
+    (1_000, 60_000),
+    (1_000, 10_000),
+    60_000,
+    Served(100, 300_000, 5.0),
 )
-TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,), (40, 400), (40,), 3_000)
+TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,), (40, 400), (40,), 3_000, Served(2, 3_000, 0.1))
 
 
 @dataclass(slots=True)

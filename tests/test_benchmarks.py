@@ -35,6 +35,7 @@ ALL = [
     "calibration",
     "vectors",
     "hosts",
+    "ticks",
 ]
 
 
