@@ -38,12 +38,12 @@ from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
-from squidbot.wiring.calls import awaited
+from squidbot.wiring.calls import awaited, to_end
 from squidbot.wiring.extensions import SessionHooks
 from squidbot.wiring.prompting import SessionPrompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection
     from contextlib import AbstractContextManager
 
     from squidbot.bootstrap import Wired
@@ -428,6 +428,40 @@ class Session:
         if self._recorded is not None:
             self._recorded(self)
         return stored
+
+    def kept(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Yield the pieces of a streamed answer; if nobody reads on, or the stream fails, record what came.
+
+        Record a whole answer yourself, with its usage; before the first piece, record what was asked.
+
+        Raises:
+            StoreError: the stream was cut, and nothing was stored.
+        """
+        came: list[str] = []
+        try:
+            for piece in pieces:
+                came.append(piece)
+                yield piece
+        except BaseException:
+            if came:
+                self.record("".join(came))
+            raise
+
+    async def akept(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
+        """Do as `kept`, for asyncio.
+
+        Raises:
+            StoreError: as there.
+        """
+        came: list[str] = []
+        try:
+            async for piece in pieces:
+                came.append(piece)
+                yield piece
+        except BaseException:
+            if came:
+                await to_end(self.record, "".join(came))
+            raise
 
     @_alone
     @takes(on=flag)

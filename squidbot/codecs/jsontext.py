@@ -82,11 +82,17 @@ def _finite(digits: str) -> float:
     return number
 
 
+# What the streams of OpenAI's and Anthropic's SDKs add to what the provider sent, which refuses it: what they have
+# parsed, and the place of a call.
+_PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
+
+
 def dumped(value: object) -> dict[str, object] | None:
     """Return the dict of an object's `to_dict()` or `model_dump()`; `None` without either, or without a dict.
 
     Objects of OpenAI's and Anthropic's SDKs have both, and the former returns what the provider sent. The latter has a
-    `None` for each unset field, which providers refuse: those are dropped, except a `None` as content.
+    `None` for each unset field, which providers refuse: those are dropped, except a `None` as content. So is what the
+    SDKs have parsed of an answer.
     """
     if isinstance(value, type):
         return None
@@ -98,8 +104,26 @@ def dumped(value: object) -> dict[str, object] | None:
             continue
         if isinstance(told, Mapping):
             bare = name == "model_dump"
-            return {str(key): one for key, one in told.items() if one is not None or not bare or key == "content"}
+            return _unparsed(
+                {str(key): one for key, one in told.items() if one is not None or not bare or key == "content"}
+            )
     return None
+
+
+def _unparsed(told: dict[str, object]) -> dict[str, object]:
+    return {key: _without_parsed(key, value) for key, value in told.items() if key not in _PARSED}
+
+
+def _without_parsed(key: str, value: object) -> object:
+    if isinstance(value, dict):
+        return _unparsed(value) if key == "function" else value
+    if isinstance(value, list) and key in {"content", "tool_calls", "output"}:
+        unparsed = [_unparsed(one) if isinstance(one, dict) else one for one in value]
+        for call in unparsed if key == "tool_calls" else ():
+            if isinstance(call, dict):
+                call.pop("index", None)
+        return unparsed
+    return value
 
 
 def _plain(value: object) -> dict[str, object]:
