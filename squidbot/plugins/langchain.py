@@ -3,6 +3,8 @@
     agent = create_agent("openai:gpt-6-sol", tools=[...], middleware=[Squidbot("mem.db")])
     agent.invoke({"messages": [("user", "hi")]}, {"configurable": {"thread_id": "chat-1"}})
 
+In a graph of your own, call the model with `Squidbot("mem.db").ask(model, state["messages"])`.
+
 The agent's own state stays as it is. squidbot decides before each call what the model sees, inside tool loops, too.
 """
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from langchain.agents.middleware import ToolCallRequest
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
     from langgraph.types import Command
@@ -135,6 +138,38 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             SquidbotError: it cannot have the context, and `on_error` is "raise".
         """
         return self.hosted.sub_agent(thread_id, agent, child_id)
+
+    def ask(
+        self,
+        model: BaseChatModel,
+        messages: Sequence[BaseMessage],
+        *,
+        system: str = "",
+        tools: Sequence[BaseTool | dict[str, Any]] = (),
+    ) -> BaseMessage:
+        """Call a model in a node of your own graph, with what fits of the state's messages, and return its reply.
+
+        The model gets `system` in front, and `tools`: yours, and squidbot's (`tools`) if a `ToolNode` runs them.
+
+        Raises:
+            ConfigError: an option makes the provider keep the messages.
+            RuntimeError: this is no node of a graph that runs.
+            Exception: what the model raises.
+        """
+        made = self.wrap_model_call(_request(model, messages, system, tools), _called)
+        return made.result[0]
+
+    async def aask(
+        self,
+        model: BaseChatModel,
+        messages: Sequence[BaseMessage],
+        *,
+        system: str = "",
+        tools: Sequence[BaseTool | dict[str, Any]] = (),
+    ) -> BaseMessage:
+        """The same for async nodes."""
+        made = await self.awrap_model_call(_request(model, messages, system, tools), _acalled)
+        return made.result[0]
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -339,6 +374,35 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 Squidbot = SquidbotMiddleware
+
+
+# Calls of a model without an agent.
+
+
+def _request(
+    model: BaseChatModel, messages: Sequence[BaseMessage], system: str, tools: Sequence[BaseTool | dict[str, Any]]
+) -> ModelRequest[Any]:
+    state: Any = {LIST: [*messages]}
+    return ModelRequest(
+        model=model, messages=state[LIST], system_prompt=system or None, tools=[*tools], state=state, runtime=None
+    )
+
+
+def _called(request: ModelRequest[Any]) -> ModelResponse[Any]:
+    model, messages = _bound(request)
+    return ModelResponse(result=[model.invoke(messages)])
+
+
+async def _acalled(request: ModelRequest[Any]) -> ModelResponse[Any]:
+    model, messages = _bound(request)
+    return ModelResponse(result=[await model.ainvoke(messages)])
+
+
+def _bound(request: ModelRequest[Any]) -> tuple[Any, list[BaseMessage]]:
+    """Return the model with the tools of a request, and its messages behind the system text."""
+    model: Any = request.model.bind_tools(request.tools) if request.tools else request.model
+    system = [request.system_message] if request.system_message else []
+    return model, [*system, *request.messages]
 
 
 # What comes of a streamed reply: it is kept if the stream is cut.

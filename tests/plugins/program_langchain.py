@@ -16,12 +16,16 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage, ToolCallChunk, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 
 from squidbot.plugins.langchain import Squidbot
 from squidbot.testing.hosts import (
+    Exemption,
     HostDriver,
     Request,
     RequestMessage,
@@ -34,7 +38,7 @@ from squidbot.testing.hosts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from langchain_core.runnables import RunnableConfig
 
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Model
 
 ROLES: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
+
+
+KIND = "You are kind."
 
 
 def sent(message: BaseMessage) -> RequestMessage:
@@ -195,7 +202,7 @@ class Program:
         self.agent: Any = create_agent(
             self.fake,
             tools=[look],
-            system_prompt="You are kind.",
+            system_prompt=KIND,
             middleware=[Settings(settings or {}), *([self.squidbot] if self.squidbot else []), *beside],
             checkpointer=InMemorySaver() if keeps else None,
         )
@@ -264,6 +271,37 @@ class Program:
         return str(made["messages"][-1].text)
 
 
+class GraphProgram(Program):
+    """The same without an agent: a graph of nodes of one's own."""
+
+    def __init__(self, setting: Setting, *, keeps: bool = False) -> None:
+        """Make the graph."""
+        super().__init__(setting)
+        look = StructuredTool.from_function(
+            self.look, self.alook, name="look", description="Look at something.", handle_tool_error=True
+        )
+        tools: list[Any] = [look, *(self.squidbot.tools if self.squidbot else ())]
+
+        def think(state: MessagesState) -> dict[str, list[BaseMessage]]:
+            if self.squidbot is None:
+                return {"messages": [self.fake.bind_tools(tools).invoke([SystemMessage(KIND), *state["messages"]])]}
+            return {"messages": [self.squidbot.ask(self.fake, state["messages"], system=KIND, tools=tools)]}
+
+        async def athink(state: MessagesState) -> dict[str, list[BaseMessage]]:
+            if self.squidbot is None:
+                asked = [SystemMessage(KIND), *state["messages"]]
+                return {"messages": [await self.fake.bind_tools(tools).ainvoke(asked)]}
+            return {"messages": [await self.squidbot.aask(self.fake, state["messages"], system=KIND, tools=tools)]}
+
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("think", RunnableLambda(think, athink))
+        graph.add_node("tools", ToolNode(tools, handle_tool_errors=True))
+        graph.add_edge(START, "think")
+        graph.add_conditional_edges("think", tools_condition)
+        graph.add_edge("tools", "think")
+        self.agent = graph.compile(checkpointer=InMemorySaver() if keeps else None)
+
+
 def told(conversation_id: str) -> RunnableConfig:
     """Return what names the thread to the host."""
     return {"configurable": {"thread_id": conversation_id}, "recursion_limit": 1_000}
@@ -287,9 +325,9 @@ def with_rival(setting: Setting) -> object:
         program.close()
 
 
-def without_id(setting: Setting) -> object:
+def without_id(setting: Setting, make: Callable[[Setting], Program] = Program) -> object:
     """Run turns of no thread; the tools say so, too."""
-    program = Program(setting)
+    program = make(setting)
     try:
         return [program.agent.invoke({"messages": [("user", "RECALL it.")]}) for _ in range(2)]
     finally:
@@ -323,4 +361,19 @@ KEEPING = replace(
     name="LangChain with a checkpointer",
     make=partial(Program, keeps=True),
     origin="tests.plugins.program_langchain:KEEPING",
+)
+# Middleware is an agent's.
+GRAPH = replace(
+    HOST,
+    name="LangGraph without an agent",
+    make=GraphProgram,
+    origin="tests.plugins.program_langchain:GRAPH",
+    otherwise={"C16 rivals": Exemption("a graph of one's own has no middleware")},
+    inactive={"no thread_id": partial(without_id, make=GraphProgram)},
+)
+KEEPING_GRAPH = replace(
+    GRAPH,
+    name="LangGraph without an agent, with a checkpointer",
+    make=partial(GraphProgram, keeps=True),
+    origin="tests.plugins.program_langchain:KEEPING_GRAPH",
 )

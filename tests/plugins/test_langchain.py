@@ -20,7 +20,7 @@ from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import CHAT, Model, Setting, opened, rows
 
 from .points import points_of
-from .program_langchain import HOST, KEEPING, Program
+from .program_langchain import GRAPH, HOST, KEEPING, KEEPING_GRAPH, Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import HostDriver
 
 
-@pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, checkpointer=KEEPING))
+@pytest.mark.parametrize(
+    ("host", "point"), points_of(bare=HOST, checkpointer=KEEPING, graph=GRAPH, keeping_graph=KEEPING_GRAPH)
+)
 def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """Whether the graph keeps its messages itself, too, or the thread is all that is known."""
     check_host_plugin(host, tmp_path, point)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from examples.own_agent import plugin
 from squidbot.testing import HOST_CHECKS, check_host_plugin
 from squidbot.testing.hosts import Exemption, Request, RequestMessage, broken_prefixes, faults_of
 
@@ -14,8 +17,6 @@ from .toy_mutants import MUTANTS
 from .toy_program import HOST
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from squidbot.testing.hosts import HostDriver
 
 
@@ -127,3 +128,14 @@ def test_what_is_not_said_of_a_host_is_not_passed_over(point: str, unknown: dict
     """A driver that leaves it out fails, or says why there is none."""
     with pytest.raises(AssertionError, match=r"HostDriver\.otherwise"):
         check_host_plugin(replace(HOST, **unknown), tmp_path, point)
+
+
+def test_a_plugin_of_one_s_own_is_short() -> None:
+    """At most 60 lines without blanks, comments and imports."""
+    path = Path(plugin.__file__)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imports = [each for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
+    passed = {number for each in imports for number in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    counted = [line for number, line in enumerate(lines, 1) if line and line[0] != "#" and number not in passed]
+    assert len(counted) <= 60

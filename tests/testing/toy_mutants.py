@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from examples.own_agent.plugin import FORGETS, OwnTool
+from examples.own_agent.plugin import Squidbot as ToySquid
 from squidbot.plugins.host import is_too_long
 
-from .toy_plugin import LOG, ToySquid
 from .toy_program import HOST, Program, host_of
 
 if TYPE_CHECKING:
@@ -22,9 +25,9 @@ if TYPE_CHECKING:
 class DropsAResult(ToySquid):
     """Leaves the last result of calls at once out."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Drop it."""
-        made = super().before(conversation_id, listed, schemas)
+        made = await super().before(conversation_id, listed, schemas)
         is_many = len(made) > 1 and made[-1]["role"] == made[-2]["role"] == "tool"
         return made[:-1] if is_many else made
 
@@ -32,32 +35,32 @@ class DropsAResult(ToySquid):
 class RewritesHistory(ToySquid):
     """Puts into the first message how long the list is."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Rewrite it."""
-        made = super().before(conversation_id, listed, schemas)
+        made = await super().before(conversation_id, listed, schemas)
         return [{**made[0], "content": f"{made[0]['content']} [{len(listed)}]"}, *made[1:]]
 
 
 class StoresLate(ToySquid):
     """Records what is said behind the reply."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Record nothing."""
         del conversation_id
         self.late = listed, schemas
         return listed
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Record all."""
         listed, schemas = self.late
-        super().before(conversation_id, [each for each in listed if each is not reply], schemas)
-        super().after(conversation_id, reply, usage)
+        await super().before(conversation_id, [each for each in listed if each is not reply], schemas)
+        await super().after(conversation_id, reply, usage)
 
 
 class Raises(ToySquid):
     """Lets its failures out."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Raise."""
         return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
 
@@ -65,15 +68,15 @@ class Raises(ToySquid):
 class AsksUnsafely(ToySquid):
     """Lets the failure out of a function that it has imported."""
 
-    def shorter(self, conversation_id: str) -> list[Message] | None:
+    async def shorter(self, conversation_id: str) -> list[Message] | None:
         """Ask it."""
-        return super().shorter(conversation_id) if is_too_long(ValueError("prompt is too long")) else None
+        return await super().shorter(conversation_id) if is_too_long(ValueError("prompt is too long")) else None
 
 
 class SwallowsSilently(ToySquid):
     """Says nothing of its failures."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Be silent."""
         try:
             return list(self.talk(conversation_id).before(listed, tools=schemas).messages)
@@ -84,7 +87,7 @@ class SwallowsSilently(ToySquid):
 class ForgetsTheList(ToySquid):
     """Sends the last message alone where it fails."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Send it."""
 
         def act() -> list[Message]:
@@ -96,10 +99,10 @@ class ForgetsTheList(ToySquid):
 class SaysItEachTime(ToySquid):
     """Logs each failure anew."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Log it."""
         self.hosted._warned.clear()
-        return super().before(conversation_id, listed, schemas)
+        return await super().before(conversation_id, listed, schemas)
 
 
 class MixesConversations(ToySquid):
@@ -111,29 +114,33 @@ class MixesConversations(ToySquid):
         return super().talk("all")
 
 
+async def _elsewhere(tool: OwnTool, _: str, arguments: Mapping[str, Any]) -> str:
+    return await OwnTool.call(tool, "chat-0", arguments)
+
+
 class MixesSearches(ToySquid):
     """Keeps them apart, and searches in the one that was used last."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Have the tools forget whose they are."""
         for each in self.tools:
-            each.here = "chat-0"
-        return super().before(conversation_id, listed, schemas)
+            each.call = partial(_elsewhere, each)  # type: ignore[method-assign]  # as below
+        return await super().before(conversation_id, listed, schemas)
 
 
 class SendsAll(ToySquid):
     """Records, and bounds nothing."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Send all."""
-        super().before(conversation_id, listed, schemas)
+        await super().before(conversation_id, listed, schemas)
         return listed
 
 
 class NeverShorter(ToySquid):
     """Gives up where a request is refused."""
 
-    def shorter(self, conversation_id: str) -> list[Message] | None:
+    async def shorter(self, conversation_id: str) -> list[Message] | None:
         """Give up."""
         del conversation_id
         return None
@@ -142,17 +149,17 @@ class NeverShorter(ToySquid):
 class ShorterByTheStep(ToySquid):
     """Makes a request shorter by what was asked last."""
 
-    def shorter(self, conversation_id: str) -> list[Message] | None:
+    async def shorter(self, conversation_id: str) -> list[Message] | None:
         """Cut it."""
-        return [{"role": "user", "content": "?"}] if super().shorter(conversation_id) else None
+        return [{"role": "user", "content": "?"}] if await super().shorter(conversation_id) else None
 
 
 class RecordsTheAttempt(ToySquid):
     """Records a request again that is made again."""
 
-    def shorter(self, conversation_id: str) -> list[Message] | None:
+    async def shorter(self, conversation_id: str) -> list[Message] | None:
         """Record it."""
-        made = super().shorter(conversation_id)
+        made = await super().shorter(conversation_id)
         if made:
             self.talk(conversation_id).session.record({"role": "user", "content": "Once more."})
         return made
@@ -161,53 +168,55 @@ class RecordsTheAttempt(ToySquid):
 class EditsTheList(ToySquid):
     """Has the host keep what fits."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Edit it."""
-        listed[:] = super().before(conversation_id, listed, schemas)
+        listed[:] = await super().before(conversation_id, listed, schemas)
         return listed
 
 
 class StripsReasoning(ToySquid):
     """Sends nothing of what a model has thought."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Strip it."""
-        made = super().before(conversation_id, listed, schemas)
+        made = await super().before(conversation_id, listed, schemas)
         return [{key: value for key, value in each.items() if key != "reasoning_details"} for each in made]
 
 
 class IgnoresUsage(ToySquid):
     """Believes in its own counts alone."""
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Ignore it."""
         del usage
-        super().after(conversation_id, reply, {})
+        await super().after(conversation_id, reply, {})
 
 
 class TakesCachedTokensOff(ToySquid):
     """Takes what was read from a cache for nothing."""
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Take it off."""
         used = {**usage, "in": usage["in"] - usage["cached"], "cached": 0} if usage else usage
-        super().after(conversation_id, reply, used)
+        await super().after(conversation_id, reply, used)
 
 
 class KeepsNoPartial(ToySquid):
     """Takes a partial answer for a whole one."""
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Take it."""
-        super().after(conversation_id, {key: value for key, value in reply.items() if key != "finish_reason"}, usage)
+        await super().after(
+            conversation_id, {key: value for key, value in reply.items() if key != "finish_reason"}, usage
+        )
 
 
 class RecordsFailures(ToySquid):
     """Makes a failure content."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Expect one."""
-        made = super().before(conversation_id, listed, schemas)
+        made = await super().before(conversation_id, listed, schemas)
         if listed[-1]["content"] == "What now?":
             self.talk(conversation_id).session.record({"role": "assistant", "content": "Error: fake"})
         return made
@@ -226,34 +235,37 @@ class FindsNothing(ToySquid):
 class HoldsOnTheServer(ToySquid):
     """Lets a switch pass."""
 
-    def started(self, conversation_id: str, **switches: object) -> None:
+    def started(self, conversation_id: str, *, keeps: int | None = None, **switches: object) -> None:
         """Let it."""
         del switches
-        super().started(conversation_id)
+        super().started(conversation_id, keeps=keeps)
 
 
 class IsSilent(ToySquid):
     """Says nothing of what keeps it from its work."""
 
-    def warn(self, text: str) -> None:
+    def started(self, conversation_id: str, *, keeps: int | None = None, **switches: object) -> None:
         """Say nothing."""
+        del conversation_id, keeps
+        super().started("any", thread=switches.get("thread"))
 
 
 class IsNoisy(ToySquid):
     """Says it twice."""
 
-    def warn(self, text: str) -> None:
+    def started(self, conversation_id: str, *, keeps: int | None = None, **switches: object) -> None:
         """Say it."""
-        for _ in range(2):
-            LOG.warning("%s", text)
+        super().started(conversation_id, keeps=keeps, **switches)
+        if keeps:
+            logging.getLogger("squidbot").warning("%s", FORGETS.format(keeps))
 
 
 class Doubles(ToySquid):
     """Records a reply twice."""
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Record it, and again."""
-        super().after(conversation_id, reply, usage)
+        await super().after(conversation_id, reply, usage)
         if reply:
             self.talk(conversation_id).session.record(reply)
 
@@ -261,9 +273,9 @@ class Doubles(ToySquid):
 class BeginsAnew(ToySquid):
     """Sends of a conversation what this process knows."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Know no other."""
-        made = super().before(conversation_id, listed, schemas)
+        made = await super().before(conversation_id, listed, schemas)
         return listed if len(listed) < 2 < len(made) else made
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from examples.own_agent.agent import Agent, ModelFailedError, TooLongError
+from examples.own_agent.plugin import Squidbot as ToySquid
 from squidbot.testing.hosts import (
     HostDriver,
     Request,
@@ -18,9 +20,6 @@ from squidbot.testing.hosts import (
     broken_off,
     to_json,
 )
-
-from .toy_agent import Agent, ModelFailedError, TooLongError
-from .toy_plugin import ToySquid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -67,8 +66,6 @@ class Program:
         """Make the agent."""
         self.mind = setting.model
         self.squid = squid(setting.path, setting.budget, setting.settings) if setting.has_squidbot else None
-        if self.squid:
-            self.squid.beside(keeps)
         self.agent = Agent(self.ask, [Look(self.mind)], self.squid, keeps)
 
     async def ask(self, messages: list[Message], schemas: list[Message]) -> AsyncIterator[Any]:
@@ -164,9 +161,9 @@ def host_of(squid: type[ToySquid], origin: str) -> HostDriver:
         make=partial(Program, squid=squid),
         origin=origin,
         root=ROOT,
-        plugin="tests.testing.toy_plugin",
-        package="tests.testing.toy_agent",
-        extra="toy",
+        plugin="examples.own_agent.plugin",
+        package="examples.own_agent.agent",
+        extra="own_agent",
         server_held={"thread": held},
         rivals={"keeps": partial(with_limit, squid=squid)},
         inactive={"no conversation_id": partial(without_id, squid=squid)},

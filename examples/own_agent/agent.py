@@ -1,4 +1,4 @@
-"""An agent program as a stranger writes one: lists of messages, a loop, and a seam for a plugin."""
+"""An agent program as a stranger writes one: lists of messages, a loop, and a place for a plugin."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Plugin(Protocol):
     def tools(self) -> Sequence[Tool]:
         """What the model may call besides."""
 
-    def started(self, conversation_id: str, **switches: object) -> None:
+    def started(self, conversation_id: str, *, keeps: int | None, **switches: object) -> None:
         """A turn begins."""
 
-    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+    async def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Return what to send in place of the list."""
 
-    def shorter(self, conversation_id: str) -> list[Message] | None:
+    async def shorter(self, conversation_id: str) -> list[Message] | None:
         """Return less to send; None for no more attempt."""
 
-    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+    async def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
         """Take the reply."""
 
 
@@ -71,7 +71,7 @@ class Agent:
     async def turn(self, text: str, conversation_id: str = "", **switches: object) -> AsyncIterator[str]:
         """Run a turn; yields what the model says, in pieces."""
         if self.plugin:
-            self.plugin.started(conversation_id, **switches)
+            self.plugin.started(conversation_id, keeps=self.keeps, **switches)
         listed = self.lists.setdefault(conversation_id, [])
         listed.append({"role": "user", "content": text})
         calls: list[Message] = []
@@ -96,7 +96,7 @@ class Agent:
         schemas = [each.schema for each in self.tools.values()]
         sent: list[Message] | None = listed
         if self.plugin:
-            sent = self.plugin.before(conversation_id, listed, schemas)
+            sent = await self.plugin.before(conversation_id, listed, schemas)
         reply: Message = {}
         usage: Mapping[str, int] = {}
         pieces: list[str] = []
@@ -110,7 +110,7 @@ class Agent:
                         else:
                             reply, usage = each
                 except TooLongError:
-                    sent = self.plugin.shorter(conversation_id) if self.plugin else None
+                    sent = await self.plugin.shorter(conversation_id) if self.plugin else None
                     if sent is None:
                         raise
         finally:
@@ -119,7 +119,7 @@ class Agent:
             if reply:
                 listed.append(reply)
                 if self.plugin:
-                    self.plugin.after(conversation_id, reply, usage)
+                    await self.plugin.after(conversation_id, reply, usage)
 
     async def _called(self, conversation_id: str, call: Message) -> Message:
         tool = self.tools[call["function"]["name"]]
