@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 try:
     from . import agent  # noqa: F401  # your program
 except ImportError as error:
-    raise ImportError(f"squidbot in own_agent: {error}; pip install '.[own_agent]'") from error
+    raise ImportError(f"squidbot in own_agent: {error}; pip install 'your-plugin[own_agent]'") from error
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, server_held
