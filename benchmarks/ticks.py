@@ -8,6 +8,7 @@ stands a loop with one thread that only computes, which is what Python's interpr
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import subprocess
 import sys
@@ -108,6 +109,9 @@ class Server:
             self.large.record({"role": "user", "content": asked}, answer)
             said += (len(asked) + len(answer)) // 5
         self.large.preview()
+        # As servers do when they have started: what is imported by then, half of all objects, is not collected again.
+        gc.collect()
+        gc.freeze()
 
     async def talk(self, name: str, rest_seconds: float) -> None:
         """Hold conversations, one behind the other, until the end."""

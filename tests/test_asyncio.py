@@ -279,6 +279,29 @@ def test_a_call_that_is_cancelled_after_it_has_begun_comes_before_the_next_one(t
     assert asyncio.run(cancel()) == ["first", "second"]
 
 
+def test_a_call_that_waits_for_a_thread_is_cancelled_for_good() -> None:
+    """It was never begun."""
+    done: list[int] = []
+    go_on = threading.Event()
+
+    def wait() -> None:
+        with Waiting():
+            go_on.wait(5)
+
+    async def cancel() -> None:
+        busy = [asyncio.create_task(squidbot.in_thread(wait)) for _ in range(MOST_THREADS)]
+        late = asyncio.create_task(squidbot.in_thread(done.append, 1))
+        await asyncio.sleep(0.05)
+        late.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(*busy)
+        await squidbot.in_thread(done.append, 2)
+
+    asyncio.run(cancel())
+    assert done == [2]
+
+
 def test_a_call_to_its_end_is_made_though_it_is_cancelled(tmp_path: Path) -> None:
     """As replies are recorded whose run is cancelled."""
 

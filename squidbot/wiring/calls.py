@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import os
+import threading
 from contextlib import suppress
 from contextvars import copy_context
-from functools import cache, partial, wraps
+from functools import partial, wraps
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from squidbot.adapters.common.threads import ThreadCall
 
 if TYPE_CHECKING:
-    from asyncio import Future as Awaited
+    from asyncio import Future
     from collections.abc import Callable, Coroutine
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
@@ -56,26 +59,28 @@ async def _called(act: Callable[..., Value], args: tuple[Any, ...], kwargs: dict
     import asyncio  # noqa: PLC0415  # only programs that use it pay for it
 
     loop = asyncio.get_running_loop()
-    done: Awaited[Value] = loop.create_future()
+    done: Future[Value] = loop.create_future()
     call = ThreadCall(partial(copy_context().run, act, *args, **kwargs))
 
-    def told(ended: Future[Any]) -> None:
+    def run() -> None:
+        value = error = None
+        try:
+            value = call.run()
+        except BaseException as raised:  # noqa: BLE001  # it is raised where the call is awaited
+            error = raised
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_settle, done, ended)
+            loop.call_soon_threadsafe(_settle, done, value, error)
+        value = error = None  # an error holds this frame
 
-    running = _pool().submit(call.run)
-    running.add_done_callback(told)
-    if ends:
-        return await _ended(done)
+    _THREADS.run(run)
     try:
-        return await done
+        return await (_ended(done) if ends else done)
     except asyncio.CancelledError:
-        if not running.cancel():
-            call.cancel()
+        call.cancel()
         raise
 
 
-async def _ended(done: Awaited[Value]) -> Value:
+async def _ended(done: Future[Value]) -> Value:
     import asyncio  # noqa: PLC0415  # as above
 
     cancelled: asyncio.CancelledError | None = None
@@ -90,22 +95,53 @@ async def _ended(done: Awaited[Value]) -> Value:
     return done.result()
 
 
-def _settle(done: Awaited[Any], ended: Future[Any]) -> None:
-    if done.done() or ended.cancelled():  # nobody waits
+def _settle(done: Future[Any], value: object, error: BaseException | None) -> None:
+    if done.done():  # it was cancelled
         return
-    error = ended.exception()
     if error is None:
-        done.set_result(ended.result())
+        done.set_result(value)
     else:
         done.set_exception(error)
 
 
-@cache
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # as above
+class Threads:
+    """Runs calls in threads, `MOST_THREADS` at once. Threads are started as needed, and stay.
 
-    return ThreadPoolExecutor(MOST_THREADS, "squidbot")
+    Unlike a pool of the standard library, it does not wait until a thread has started: an event loop would stand still
+    for that, up to 5 ms for each.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._lock = threading.Condition()
+        # How many threads there are, and calls that have not ended.
+        self._threads = self._open = 0
+
+    def run(self, call: Callable[[], None]) -> None:
+        """Have a call made soon; it raises nothing."""
+        with self._lock:
+            self._open += 1
+            is_more = self._threads < min(self._open, MOST_THREADS)
+            self._threads += is_more
+        if is_more:
+            _thread.start_new_thread(self._work, ())
+        self._calls.put(call)
+
+    def end(self) -> None:
+        """Wait until all calls have ended."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._open)
+
+    def _work(self) -> None:
+        while True:
+            self._calls.get()()
+            with self._lock:
+                self._open -= 1
+                self._lock.notify_all()
 
 
-if hasattr(os, "register_at_fork"):  # threads are not there in a fork
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+_THREADS: Final = Threads()
+# A process ends when its calls have; threads are not there in a fork.
+atexit.register(_THREADS.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: Threads.__init__(_THREADS))

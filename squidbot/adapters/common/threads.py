@@ -203,6 +203,8 @@ class ThreadCall:
         Raises:
             CancelledCallError: it was cancelled.
         """
+        if self._is_cancelled:
+            raise CancelledCallError
         _CURRENT.call = self
         try:
             with Computing():
