@@ -214,7 +214,7 @@ class RunCall:
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
         """Return a shorter request; None for other errors, or if it can't be shorter."""
-        if not is_too_long(error):
+        if not self.session.safely("shorten a request", lambda: is_too_long(error)):
             return None
         items = await in_thread(self.session.safely, "shorten a request", self.session.shorter)
         return None if items is None else await self._sent(items)
