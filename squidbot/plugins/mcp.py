@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.adapters.common.packages import DISTRIBUTION, missing
+from squidbot.adapters.common.threads import Computing
 
 try:
     from anyio import to_thread
@@ -32,7 +33,7 @@ from squidbot.plugins.scopes import machine_user
 from squidbot.plugins.store_tools import SessionOwners, StoreTools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from pathlib import Path
 
     from starlette.types import ASGIApp, Receive, Send
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.access import AccessTokens
     from squidbot.core.memories import Scope
+    from squidbot.tools.tool import Answer
 
 __all__ = ["Squidbot", "SquidbotServer"]
 
@@ -144,9 +146,9 @@ class _Server(MCPServer[object]):
         exempt = ResourceSecurity(exempt_params=frozenset({"conversation_id"}))
         self.resource(URI, name="overview", mime_type="text/plain", security=exempt)(self._overview)
 
-    def _overview(self, conversation_id: str) -> str:
+    async def _overview(self, conversation_id: str) -> str:
         """A conversation's first message, its notes, and its newest messages."""
-        return self._own.overview(conversation_id).text
+        return (await to_thread.run_sync(_computed, self._own.overview, conversation_id)).text
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools that the settings offer."""
@@ -163,8 +165,14 @@ class _Server(MCPServer[object]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:  # noqa: ANN401  # as the host has it
         """Call a tool by its name. Errors are text: hosts do not show exceptions."""
         del context
-        answer = await to_thread.run_sync(self._own.call, name, arguments)
+        answer = await to_thread.run_sync(_computed, self._own.call, name, arguments)
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)
+
+
+def _computed(act: Callable[..., Answer], *given: object) -> Answer:
+    """Return the answer of a call in a thread, one of which computes at a time."""
+    with Computing():
+        return act(*given)
 
 
 class _TokenGate:
