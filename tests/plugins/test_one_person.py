@@ -69,7 +69,13 @@ def test_scopes_are_told_in_words(scope: Scope, says: str) -> None:
 
 
 def _journal(path: Path, folder: Path) -> HostRuntime:
-    settings = {"journal": {"enabled": True, "folder": str(folder)}, "memory": {"index_paths": [str(path / "notes")]}}
+    settings = {
+        "journal": {"enabled": True, "folder": str(folder)},
+        "memory": {"index_paths": [str(path / "notes")]},
+        "summary": {
+            "scheduler": "none"
+        },  # what the thread does, `run_jobs` does here: it would pass over what that has
+    }
     return HostRuntime(path / "mem.db", host="a test", form="openai.chat", settings=settings)
 
 
