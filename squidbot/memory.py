@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
-from squidbot.adapters.common.threads import Computing, SharedLock, Waiting
+from squidbot.adapters.common.threads import COMPUTING, SharedLock, Waiting
 from squidbot.core import events
 from squidbot.core.cached import cached_property
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
@@ -134,7 +134,7 @@ class VectorWorker:
         while self._due.wait() and not self._stopping.is_set():
             self._due.clear()
             try:
-                with Computing():
+                with COMPUTING:
                     self._work(self._stopping.is_set)
             except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it reports
                 if not self._stopping.is_set():  # else the store was closed under an embedder that answered too late

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.adapters.common.threads import Computing, FairLock, SharedLock, Waiting
+from squidbot.adapters.common.threads import COMPUTING, FairLock, SharedLock, Waiting
 from squidbot.wiring.calls import MOST_THREADS, to_end
 
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ def test_a_fork_has_threads_of_its_own() -> None:
         return await squidbot.in_thread(os.getpid)
 
     assert asyncio.run(call()) == os.getpid()
-    with Computing():
+    with COMPUTING:
         child = os.fork()
         if not child:
             os._exit(0 if asyncio.run(asyncio.wait_for(call(), 1.5)) == os.getpid() else 1)

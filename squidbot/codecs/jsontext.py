@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 from squidbot.core.text import read_iso_time
@@ -110,19 +111,16 @@ def dumped(value: object) -> dict[str, object] | None:
     return None
 
 
-def _unparsed(told: dict[str, object]) -> dict[str, object]:
-    return {key: _without_parsed(key, value) for key, value in told.items() if key not in _PARSED}
+def _unparsed(told: dict[str, object], added: AbstractSet[str] = _PARSED) -> dict[str, object]:
+    return {key: _without_parsed(key, value) for key, value in told.items() if key not in added}
 
 
 def _without_parsed(key: str, value: object) -> object:
     if isinstance(value, dict):
         return _unparsed(value) if key == "function" else value
     if isinstance(value, list) and key in {"content", "tool_calls", "output"}:
-        unparsed = [_unparsed(one) if isinstance(one, dict) else one for one in value]
-        for call in unparsed if key == "tool_calls" else ():
-            if isinstance(call, dict):
-                call.pop("index", None)
-        return unparsed
+        added = _PARSED | {"index"} if key == "tool_calls" else _PARSED
+        return [_unparsed(one, added) if isinstance(one, dict) else one for one in value]
     return value
 
 

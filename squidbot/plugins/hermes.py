@@ -41,7 +41,7 @@ from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import spelled
 from squidbot.core.view.marks import own_tool
 from squidbot.memory import sessions_of
-from squidbot.plugins.host import REQUEST, HostRuntime
+from squidbot.plugins.host import REPLY, REQUEST, HostRuntime
 from squidbot.plugins.scopes import child_id, machine_user
 
 if TYPE_CHECKING:
@@ -560,7 +560,7 @@ class HermesRuntime:
         engine = self._engine(session_id)
         if engine is not None:
             self.hosted.safely(
-                "record a reply",
+                REPLY,
                 engine.conversation_id,
                 lambda: engine.record(reply(assistant_message, finish_reason, _visible), _usage(usage or {})),
             )

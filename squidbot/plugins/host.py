@@ -264,9 +264,8 @@ class HostConversation:
             request.is_answered = True
             if is_newest:
                 self._newest = None
-            if request.line not in {known.number, None}:
-                self.session.switch(request.line or 0)
-                known.take(self.session.core.line)
+            if request.line is not None and request.line != known.number:
+                self._go_to(request.line)
             self._settle(messages)  # another run may have calls open
             rows = self.session.record(*messages, usage=usage if is_newest else None)
             self._is_settled = not any(message.calls for message in messages)
@@ -328,8 +327,7 @@ class HostConversation:
         marks, self._run = given.marks, None
         run = self._runs.get(marks[0]) if marks else None
         if run and not is_kept and run.is_elsewhere(given, known):
-            self.session.switch(run.line)
-            known.take(self.session.core.line)
+            self._go_to(run.line)
         going_on = run.goes_on(given, known, is_kept=bool(is_kept)) if run else None
         new: Sequence[int] = range(going_on or 0, len(given))
         if going_on is None:
@@ -453,12 +451,16 @@ class HostConversation:
         if best is None:
             return None
         if chosen is not start:
-            self.session.switch(chosen.line)
-            known.take(self.session.core.line)
+            self._go_to(chosen.line)
             gaps = ()
         if best.recorded < len(known) or gaps:
             self._leave(best.recorded, gaps, shortened(given, known, best))
         return best.listed
+
+    def _go_to(self, line: int) -> None:
+        """Go on along a line."""
+        self.session.switch(line)
+        self._known.take(self.session.core.line)
 
     def _leave(self, place: int, gaps: Sequence[Run], fewer: Sequence[int] = ()) -> None:
         """Begin a line with the first messages of the present one, but for runs of them; all are places.

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.adapters.common.packages import DISTRIBUTION, missing
-from squidbot.adapters.common.threads import Computing
+from squidbot.adapters.common.threads import COMPUTING
 
 try:
     from anyio import to_thread
@@ -171,7 +171,7 @@ class _Server(MCPServer[object]):
 
 def _computed(act: Callable[..., Answer], *given: object) -> Answer:
     """Return the answer of a call in a thread, one of which computes at a time."""
-    with Computing():
+    with COMPUTING:
         return act(*given)
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from squidbot.adapters.common.counts import hold
-from squidbot.adapters.common.threads import Computing, Waiting
+from squidbot.adapters.common.threads import COMPUTING, Waiting
 from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
@@ -240,7 +240,7 @@ class BackgroundWorker:
                 busy |= {self._watched[key]: reason for key, reason in self._poked.items() if key in self._watched}
                 self._poked.clear()
             # Sessions take turns, with each kind of work; after a task, more may be due.
-            with Computing():
+            with COMPUTING:
                 busy = {one: reason for one, reason in busy.items() if any([*self._tried(one, reason, stopping)])}
             if not busy:
                 stopping.wait(REST_SECONDS)

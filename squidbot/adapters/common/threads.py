@@ -88,8 +88,8 @@ class FairLock:
             return self._holder == thread
 
 
-class _Computing(FairLock):
-    """Held by the thread that computes."""
+class ComputingLock(FairLock):
+    """Held by the thread that computes: no other one of ours does, but while this one waits."""
 
     # When its holder took it, and rested last, in monotonic seconds.
     since = rested = 0.0
@@ -99,27 +99,21 @@ class _Computing(FairLock):
         if self.acquire(MOST_SECONDS):
             self.since = self.rested = time.monotonic()
 
-
-_COMPUTING: Final = _Computing()
-if hasattr(os, "register_at_fork"):  # its holder is not there in a fork
-    os.register_at_fork(after_in_child=lambda: FairLock.__init__(_COMPUTING))
-# The call that runs in a thread.
-_CURRENT: Final = threading.local()
-
-
-class Computing:
-    """No other thread of ours computes while the `with` block does, but for its waits."""
-
-    __slots__ = ()
-
     def __enter__(self) -> None:
-        _COMPUTING.take()
+        self.take()
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        if _COMPUTING.is_held:
-            _COMPUTING.release()
+        if self.is_held:  # else it could not be had
+            self.release()
+
+
+COMPUTING: Final = ComputingLock()
+if hasattr(os, "register_at_fork"):  # its holder is not there in a fork
+    os.register_at_fork(after_in_child=lambda: FairLock.__init__(COMPUTING))
+# The call that runs in a thread.
+_CURRENT: Final = threading.local()
 
 
 class Waiting:
@@ -128,28 +122,28 @@ class Waiting:
     __slots__ = ("_has_computed",)
 
     def __enter__(self) -> None:
-        self._has_computed = _COMPUTING.is_held
+        self._has_computed = COMPUTING.is_held
         if self._has_computed:
-            _COMPUTING.release()
+            COMPUTING.release()
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         if self._has_computed:
-            _COMPUTING.take()
+            COMPUTING.take()
 
 
 def give_way() -> None:
     """Let the event loop run, or the next call compute, if this call has computed for long."""
-    if not _COMPUTING.is_held:
+    if not COMPUTING.is_held:
         return
     now = time.monotonic()
-    if _COMPUTING.is_wanted and now - _COMPUTING.since > SLICE_SECONDS:
+    if COMPUTING.is_wanted and now - COMPUTING.since > SLICE_SECONDS:
         with Waiting():
             pass
-    elif now - _COMPUTING.rested > STRETCH_SECONDS:
+    elif now - COMPUTING.rested > STRETCH_SECONDS:
         time.sleep(REST_SECONDS)
-        _COMPUTING.rested = time.monotonic()
+        COMPUTING.rested = time.monotonic()
 
 
 class SharedLock(FairLock):
@@ -207,7 +201,7 @@ class ThreadCall:
             raise CancelledCallError
         _CURRENT.call = self
         try:
-            with Computing():
+            with COMPUTING:
                 return self._act()
         finally:
             del _CURRENT.call
