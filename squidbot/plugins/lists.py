@@ -202,8 +202,10 @@ class Listed:
 
     def __init__(self, messages: Sequence[Any], form: HostForm) -> None:
         """Take a list; nothing of it is read yet."""
-        self.messages, self._form = messages, form
-        self.words = LazyList(len(messages), lambda at: {at: form.identity(form.dump(messages[at]))})
+        self.messages, self._form, count = messages, form, len(messages)
+        self._payloads = LazyList(count, lambda at: {at: form.dump(messages[at])})
+        self._read = LazyList(count, lambda at: {at: form.codec.to_message(self._payloads[at])})
+        self.words = LazyList(count, lambda at: {at: form.identity(self._payloads[at])})
         self.ids = [form.id_of(message) for message in messages]
 
     @cached_property
@@ -239,7 +241,7 @@ class Listed:
         Raises:
             ValueError: it is not of the host's form.
         """
-        return self._form.codec.to_message(self._form.dump(self.messages[at]))
+        return self._read[at]
 
     def name(self, at: int) -> tuple[str, str]:
         """Return the identity of a message, and the host's id."""
