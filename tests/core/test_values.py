@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core import errors
@@ -147,11 +147,13 @@ def test_memory_is_refused_when_no_store_could_keep_it(wrong: Memory, says: str)
 
 
 @given(SCOPES, SCOPES, st.sampled_from(ISOLATIONS))
+@example(Scope("a", collection="a"), Scope("a", thread="a", collection="a"), "bot")
 def test_view_has_another_key_when_tenant_user_or_what_the_policy_parts_differs(
     one: Scope, other: Scope, isolation: Isolation
 ) -> None:
-    """Tenant, user and shelf always, "global" nothing else; channel and thread never."""
-    parted = ["tenant", "user", "collection", *([] if isolation == "global" else [isolation])]
+    """Tenant, user and shelf always, "global" nothing else; the thread where nobody is named, the channel never."""
+    thread = [] if one.user else ["thread"]
+    parted = ["tenant", "user", "collection", *([] if isolation == "global" else [isolation]), *thread]
     same = all(getattr(one, part) == getattr(other, part) for part in parted)
     assert (View(one, isolation).key == View(other, isolation).key) == same
 
