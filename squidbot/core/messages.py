@@ -15,8 +15,9 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for. The kind of message decides it, never words in its text.
+    """What a message is for. The kind of message decides it, and of one in the user's role the form of its text.
 
+    AUTOMATED are messages in the user's role that a program wrote: a notification, the output of a command.
     RECALLED are messages that `history` brought back: copies, so notes and searches skip them.
     FORGOTTEN are tombstones: their content was removed on request.
     """
@@ -28,12 +29,13 @@ class Category(StrEnum):
     ERROR = "error"
     INTERNAL = "internal"
     UNKNOWN = "unknown"
+    AUTOMATED = "automated"
     RECALLED = "recalled"
     FORGOTTEN = "forgotten"
 
 
 # Left out when a person views a conversation, unless they ask for it.
-BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT})
+BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT, Category.AUTOMATED})
 
 
 class Cost(NamedTuple):
@@ -259,6 +261,7 @@ class Kind(StrEnum):
     SYSTEM = "system"
     MESSAGE = "message"
     SLIMMED = "slimmed"
+    AUTOMATED = "automated"
     RECALLED = "recalled"
     FORGOTTEN = "forgotten"
     SUMMARY = "summary"
@@ -272,7 +275,7 @@ class Part(NamedTuple):
     """One message of a request.
 
     Attributes:
-        kind: verbatim (system, message, recalled), cut (slimmed) or made by squidbot (the others).
+        kind: verbatim (system, message, automated, recalled), cut (slimmed) or made by squidbot (the others).
         role: its role for the provider.
         cost: tokens, template included.
         first_seq, last_seq: the messages that it represents; -1 and -1 for none (a memory document).

@@ -43,7 +43,7 @@ from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.scopes import MODEL, SCOPE, due_model, due_scope
 from squidbot.core.transcript.snapshots import SNAPSHOT, Retention, Snapshot, SnapshotIndex, check_name
 from squidbot.core.transcript.windows import LEARNED, WINDOW, LearnedWindow
-from squidbot.core.view.current import EVERYTHING, PLAN, READ_BACK_WINDOWS, VIEW_KINDS, load, view_after
+from squidbot.core.view.current import EVERYTHING, PLAN, VIEW_KINDS, load, read_back_tokens, view_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -630,7 +630,7 @@ class SessionState:
 
     def _is_whole(self, held: CurrentView) -> bool:
         """Return whether a new process would hold as much: before the first compaction it reads only so far back."""
-        most_tokens = EVERYTHING if self._reads_all else READ_BACK_WINDOWS * self.window.window_tokens
+        most_tokens = EVERYTHING if self._reads_all else read_back_tokens(self.window.window_tokens)
         near = bool(held.blocks) or held.tail.cost.bound <= most_tokens
         return near and not held.opened
 

@@ -20,7 +20,7 @@ from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
+from squidbot.core.messages import Category, Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
@@ -176,7 +176,7 @@ class _SlotFinder(NamedTuple):
         noted_tokens = sum(note.note_tokens for note in notes)
         noted_through = ahead[-1][0].last_seq if ahead else -1
         users = [part.cost for block in source.blocks for part in block.parts if is_user_part(part)]
-        users += [step.sent_cost for step in source.tail if step.is_user and step.last_seq <= noted_through]
+        users += [step.sent_cost for step in source.tail if step.is_own and step.last_seq <= noted_through]
         is_full = noted_tokens > near * settings.notes_fraction
         return not settings.chain or is_full or total(users).bound > near * settings.user_verbatim_fraction
 
@@ -529,7 +529,7 @@ class _SourceMessage(NamedTuple):
 
     @property
     def is_user(self) -> bool:
-        return opens_turn(self.row)
+        return opens_turn(self.row) and self.row.category is not Category.AUTOMATED
 
     @property
     def text(self) -> str:

@@ -425,7 +425,7 @@ MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
 # counter; with one line beside it even a note on two turns says which file they touched.
 HEADER_TOKENS = 64
 NOTHING = Cost(0, 0)
-_SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
+_SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM, Kind.AUTOMATED})
 
 
 def filled(room: float) -> float:
@@ -522,7 +522,8 @@ class Compactor:
 
     def stays(self, step: Step) -> bool:
         """Return whether a step is sent verbatim behind its notes."""
-        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.source.in_flight_seq)
+        said = step.is_own and self.settings.keeps_users
+        said = said or (step.is_user and step.first_seq == self.source.in_flight_seq)
         return said or any(message.seq in self.source.pinned for message in step.messages)
 
     def user_share(self, reduction: Reduction, said: Cost, size: Callable[[Cost], int]) -> float:
@@ -713,7 +714,7 @@ class Compactor:
     def _said(self, steps: Sequence[Step]) -> Cost:
         """Return what the user's messages cost that stand verbatim behind notes, with those of these steps."""
         words = [part.cost for block in self.source.blocks for part in block.parts if is_user_part(part)]
-        return total([*words, *[step.sent_cost for step in steps if step.is_user]])
+        return total([*words, *[step.sent_cost for step in steps if step.is_own]])
 
     # -- a new note behind the ones that stand ----------------------------------------------------------------
 

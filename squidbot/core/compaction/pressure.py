@@ -428,7 +428,7 @@ def _cost_of_compaction(view: CurrentView, room: int, settings: HistorySettings)
     calls = passed = taken = 0
     for step, tokens in view.tail.step_tokens:
         passed += tokens
-        if not step.is_user:  # the user's messages stay verbatim behind the notes
+        if not step.is_own:  # the user's messages stay verbatim behind the notes
             calls += 1
             taken += tokens if passed > keeps else 0
     notes = settings.note_rate * taken

@@ -19,6 +19,7 @@ from squidbot.core.text import clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
+from squidbot.core.view.steps import is_carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -344,6 +345,20 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name in find_literals(text)))
 
 
+# Plain words, which carry what was meant; where no spaces part words, pairs of characters stand for them.
+_PLAIN_WORD = re.compile(r"[^\W\d_]{6,}")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
+
+
+@lru_cache(maxsize=16_384)
+def words_in(text: str) -> tuple[str, ...]:
+    """Return the plain words of six letters and more in a text, in lower case, each once, in order of the text."""
+    found = [word.lower() for word in _PLAIN_WORD.findall(text)]
+    if _UNSPACED.search(text):
+        found = [*(word for word in found if not _UNSPACED.match(word)), *_UNSPACED.findall(text)]
+    return tuple(dict.fromkeys(found))
+
+
 def result_units(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
     """Yield the units of a tool's result: the values of JSON with their keys, otherwise its names by their places."""
     facts = _facts(text)
@@ -458,8 +473,17 @@ _FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
 _LABEL_RANK = {"wrote": 0, "with": 0, LiteralPlace.DEFINED.value: 1, LiteralPlace.IMPORTED.value: 2}
 
+_TAG = re.compile(r"</?[a-zA-Z][\w-]{0,40}+>")
 _FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
+
+
+class NoteKind(StrEnum):
+    """What a line of notes tells: what the user asked, what the assistant said, or what was done, and how it ended."""
+
+    ASKED = "asked"
+    SAID = "said"
+    DONE = "done"
 
 
 @dataclass(slots=True)
@@ -474,6 +498,7 @@ class NoteLine:
         short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
         fading: the share of their worth that age has left to its units, which stay as they were read, and are shared.
+        kind: what it tells; the heads of what is said and asked are sentences.
     """
 
     head: str
@@ -482,6 +507,19 @@ class NoteLine:
     short: str = ""
     path: str = ""
     fading: float = 1.0
+    kind: NoteKind = NoteKind.DONE
+
+    @property
+    def heading(self) -> NoteUnit:
+        """The head as a unit, at its present worth."""
+        return NoteUnit(self.head, "" if self.kind is not NoteKind.DONE else self.kind, self.weight)
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """The sentences in it."""
+        if self.kind is not NoteKind.DONE:
+            yield self.head
+        yield from (text for text, (label, _, _) in self.words.items() if not label)
 
     @property
     def units(self) -> list[NoteUnit]:
@@ -511,14 +549,16 @@ class NoteLine:
 
 @dataclass(slots=True)
 class NoteMaterial:
-    """The material of notes: lines by subject, ordered by the newest event of each, and counts of literals.
+    """The material of notes: lines by subject, ordered by the newest event of each, and counts of literals and words.
 
-    `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it.
+    `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it, and
+    `said` those in which the assistant said a plain word.
     """
 
     lines: dict[str, NoteLine] = field(default_factory=dict)
     written: dict[str, float] = field(default_factory=dict)
     shown: dict[str, float] = field(default_factory=dict)
+    said: dict[str, float] = field(default_factory=dict)
 
     def worth(self, name: str, base: float) -> float:
         """Return the worth of a literal: how likely it is to be written again.
@@ -533,14 +573,26 @@ class NoteMaterial:
             value /= 2
         return value * (1.3 if "." in name and not is_path(name) else 1.0)
 
+    def word_worth(self, word: str) -> float:
+        """Return the worth of a plain word that is said again: how likely the assistant is to write it once more.
+
+        Measured on 24 recorded sessions: of rare words said in one message 7 % come back in the next 40 calls, in two
+        11 %, in three to six 21 %; a word that is in many messages says little.
+        """
+        times = self.said.get(word, 0.0)
+        often = 0.065 if times < 1.5 else 0.107 if times < 2.5 else 0.21
+        return often * min(1.0, _MOST_SAID / times) if times else 0.065
+
     @property
     def size(self) -> int:
         """How many units there are in all lines."""
         return sum(len(line.words) for line in self.lines.values())
 
     def gain(self, unit: NoteUnit) -> float:
-        """Return the worth of words with all literals in them."""
-        return unit.weight + sum([self.worth(name, unit.base) for name in names_in(unit.text)])
+        """Return the worth of words with all literals in them, and of a sentence with its plain words."""
+        words = words_in(unit.text) if not unit.label else ()
+        literals = sum([self.worth(name, unit.base) for name in names_in(unit.text)])
+        return unit.weight + literals + sum(map(self.word_worth, words))
 
 
 @dataclass(slots=True)
@@ -583,6 +635,7 @@ class _MessageReader:
             texts = action.name, *chain.from_iterable(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
         _count(self.reading.written, names)
+        _count(self.reading.said, words_in(bounded(message.text)))
 
     def result(self, key: str, message: Message) -> None:
         """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own."""
@@ -598,6 +651,17 @@ class _MessageReader:
         units = list(result_units(text, of_file=of_file))
         line.add(units)
         _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
+
+    def automated(self, key: str, message: Message) -> None:
+        """Take in what a program wrote in the user's role: like a tool's answer, but a summary like what is said."""
+        text = bounded(message.text)
+        if is_carried(text):
+            line = self.reading.lines[key] = _assistant_line(text, _ANSWER_WEIGHTS)
+            _count(self.reading.said, words_in(text))
+            return
+        head = f"a program wrote: {clip(one_line(_TAG.sub(' ', text[: _HEAD_CHARS * 4])), VALUE_CHARS)}"
+        line = self.reading.lines[key] = NoteLine(head, _CALL_WEIGHT)
+        line.add(result_units(text, of_file=False))
 
     def recalled(self, key: str, message: Message) -> None:
         """Take in a recalled copy: only that it was recalled, since the original is noted in its own place."""
@@ -642,6 +706,8 @@ def read(messages: Sequence[Message], *, users_verbatim: bool, pause: Callable[[
             continue
         if message.category is Category.RECALLED:
             reader.recalled(f"recalled {index}", message)
+        elif message.category is Category.AUTOMATED:
+            reader.automated(f"automated {index}", message)
         elif message.role == "user" and not users_verbatim:
             reader.reading.lines[f"user {index}"] = _user_line(bounded(message.text))
         elif message.role == "assistant":
@@ -730,7 +796,7 @@ def _counted(names: list[str]) -> list[str]:
 
 def _user_line(text: str) -> NoteLine:
     """Return the line for a user's message."""
-    line = _sentence_line("asked", sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
+    line = _sentence_line(NoteKind.ASKED, sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
@@ -739,13 +805,13 @@ def _assistant_line(text: str, weights: tuple[float, float]) -> NoteLine:
     """Return the line for the assistant's words; `weights` are of its first sentence and of the others."""
     parts = _FENCE.split(text)
     prose = [part for words in parts[::2] for part in sentences(words)]
-    line = _sentence_line("said", prose[:_MOST_SENTENCES], *weights)
+    line = _sentence_line(NoteKind.SAID, prose[:_MOST_SENTENCES], *weights)
     for at, words in enumerate(parts):
         line.add(_names_written(words, code=bool(at % 2)))
     return line
 
 
-def _sentence_line(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
+def _sentence_line(kind: NoteKind, parts: list[str], first: float, other: float) -> NoteLine:
     """Return a line that opens with the weightiest sentence.
 
     `first` is the least weight of the first sentence that is more than a greeting, `other` that of the others.
@@ -753,9 +819,9 @@ def _sentence_line(verb: str, parts: list[str], first: float, other: float) -> N
     opening = next((at for at, part in enumerate(parts) if len(part) >= _OPENING_CHARS), 0)
     units = [sentence(part, first if at == opening else other) for at, part in enumerate(parts)]
     if not units:
-        return NoteLine(f"{verb}: code", 0.0)
+        return NoteLine(f"{kind}: code", 0.0, kind=kind)
     best = max(units, key=attrgetter("weight"))
-    line = NoteLine(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
+    line = NoteLine(f"{kind}: {clip(best.text, _HEAD_CHARS)}", best.weight, kind=kind)
     line.add([unit for unit in units if unit is not best])
     return line
 
@@ -777,6 +843,18 @@ def _count(counts: dict[str, float], names: Iterable[str]) -> None:
 
 # Units of less worth are left out even if there is room.
 LEAST_WORTH_PER_TOKEN = 0.015
+# Of what notes tell, the share of what was asked and of what the assistant said: of their first tokens, and of further
+# ones. What was done takes the rest, names above all: they come back long after what was said about them.
+_SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.4, 0.15)}
+_FIRST_TOKENS = 1_500
+# Up to that share they come first though they are worth less for each token, but by this factor at most.
+_FAVOUR = 2.0
+# How much more a plain word that was said just now is worth than an old one, and how much faster that fades than names
+# do: by a factor of e in 40,000 tokens. On 24 recorded sessions rare words of the newest 8,000 tokens came back three
+# and a half times as often as those of more than 32,000 tokens ago.
+_RECENT_WORTH, _RECENT_FADING = 2.5, 3.0
+# From so many messages on, a word is common.
+_MOST_SAID = 6
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
 _OPENING_UNITS = 12
 # Words are ranked until they cost so many times the limit by a rough count, and further only if that was too rough.
@@ -828,10 +906,17 @@ def render(  # noqa: PLR0913  # as `extract`
     limit_tokens: int,
     counter: TokenCounter,
     known: frozenset[str] = frozenset(),
+    fading: float = 1.0,
     pause: Callable[[], object] = no_pause,
 ) -> Notes:
-    """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`."""
-    choices = [_LineChoice.of(line, reading) for line in reading.lines.values()]
+    """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`.
+
+    `fading` is the share of its worth that age has left to the newest line.
+    """
+    # What is said again and again is told once, where it was said last.
+    last = {line.head: line for line in reading.lines.values() if line.kind is NoteKind.SAID}
+    lines = [line for line in reading.lines.values() if last.get(line.head, line) is line]
+    choices = [_LineChoice.of(line, reading, fading) for line in lines]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
     for line, unit, tokens in _ranked(choices, set(known)):
@@ -846,19 +931,23 @@ def render(  # noqa: PLR0913  # as `extract`
 
 
 class _Words:
-    """Words to rank: their worth beside the literals in them, and the worth of each literal.
+    """Words to rank: what they are worth beside the names in them, and each name; in a sentence each plain word, too.
 
-    `left` is what age has left of their worth. `tokens` is roughly what the words cost; it only ranks, and never
-    decides what fits.
+    `left` is what age has left of their worth, `recent` how much more a plain word is worth than an old one. `tokens`
+    is roughly what the words cost; it only ranks, and never decides what fits.
     """
 
     __slots__ = ("label", "names", "tokens", "weight", "whole", "worths")
 
-    def __init__(self, unit: NoteUnit, reading: NoteMaterial, left: float = 1.0) -> None:
+    def __init__(self, unit: NoteUnit, reading: NoteMaterial, recent: float = 1.0, left: float = 1.0) -> None:
         self.label = unit.label
         self.names, self.tokens = _sized(unit.label, unit.text)
         self.weight, base = unit.weight * left, unit.base * left
         self.worths = [reading.worth(name, base) for name in self.names] if self.names else []
+        if not unit.label:
+            plain = words_in(unit.text)
+            self.names += plain
+            self.worths += [recent * reading.word_worth(word) for word in plain]
         self.whole = self.weight + sum(self.worths)
 
     def gain(self, covered: AbstractSet[str]) -> float:
@@ -893,11 +982,13 @@ class _LineChoice:
     labels: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, line: NoteLine, reading: NoteMaterial) -> _LineChoice:
-        full = _Words(NoteUnit(line.head, weight=line.weight), reading)
-        short = _Words(NoteUnit(line.short, weight=line.weight), reading) if line.short else full
+    def of(cls, line: NoteLine, reading: NoteMaterial, fading: float) -> _LineChoice:
+        # What was meant matters while it is new, more than literals do.
+        recent = 1.0 + _RECENT_WORTH * (fading * line.fading) ** _RECENT_FADING
+        full = _Words(line.heading, reading, recent)
+        short = _Words(NoteUnit(line.short, NoteKind.DONE, line.weight), reading) if line.short else full
         units = line.units
-        words = [_Words(unit, reading, line.fading) for unit in units]
+        words = [_Words(unit, reading, recent, line.fading) for unit in units]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.whole / unit.tokens)
         return cls(line, full, short, units, words, best, line.head)
 
@@ -945,24 +1036,51 @@ def _about_tokens(text: str) -> float:
 
 
 def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int, int, float]]:
-    """Yield (line, unit, rough tokens) in the order in which they are worth their tokens; unit -1 is a line's head.
+    """Yield (line, unit, rough tokens) in the order in which they are to be told; unit -1 is a line's head.
 
-    A head comes before its units. The order does not depend on any limit, so that more room only adds.
+    What is worth its tokens most comes first; what was asked and said counts for more than that, up to its share, so
+    that neither names nor talk starve the other. A head comes before its units. The order does not depend on any limit,
+    so that more room only adds.
     """
-    heap = [(-choice.density(-1, covered), at, -1) for at, choice in enumerate(choices)]
-    heapq.heapify(heap)
-    while heap:
-        _, line, unit = heapq.heappop(heap)
+    heaps: dict[NoteKind, list[tuple[float, int, int]]] = {kind: [] for kind in NoteKind}
+    for at, choice in enumerate(choices):
+        heaps[choice.line.kind].append((-choice.density(-1, covered), at, -1))
+    for heap in heaps.values():
+        heapq.heapify(heap)
+    used, told = dict.fromkeys(NoteKind, 0.0), 0.0
+    while worths := {kind: worth for kind in NoteKind if (worth := _best(heaps[kind], choices, covered))}:
+        due = (kind for kind in worths if kind in _SHARES and used[kind] <= _share(kind, told))
+        kind = max(due, key=lambda kind: worths[kind], default=NoteKind.DONE)
+        if kind not in worths or worths[kind] * _FAVOUR < worths.get(NoteKind.DONE, 0.0):
+            kind = NoteKind.DONE if NoteKind.DONE in worths else next(iter(worths))
+        _, line, unit = heapq.heappop(heaps[kind])
         choice = choices[line]
-        now = choice.density(unit, covered)
-        if now <= LEAST_WORTH_PER_TOKEN:
+        tokens = choice.take(unit, covered)
+        yield line, unit, tokens
+        used[kind] += tokens
+        told += tokens
+        for place in range(len(choice.units)) if unit < 0 else ():
+            heapq.heappush(heaps[kind], (-choice.density(place, covered), line, place))
+
+
+def _best(heap: list[tuple[float, int, int]], choices: list[_LineChoice], covered: set[str]) -> float:
+    """Return the worth of the best of some words for each token, and leave it in front; 0 where none is worth it."""
+    while heap:
+        _, line, unit = heap[0]
+        worth = choices[line].density(unit, covered)
+        if worth <= LEAST_WORTH_PER_TOKEN:
+            heapq.heappop(heap)
             continue
-        if heap and now < -heap[0][0] - 1e-12:
-            heapq.heappush(heap, (-now, line, unit))
-            continue
-        yield line, unit, choice.take(unit, covered)
-        for at in range(len(choice.units)) if unit < 0 else ():
-            heapq.heappush(heap, (-choice.density(at, covered), line, at))
+        heapq.heapreplace(heap, (-worth, line, unit))
+        if heap[0][1:] == (line, unit):
+            return worth
+    return 0.0
+
+
+def _share(kind: NoteKind, told_tokens: float) -> float:
+    """Return how much of so many tokens of notes a kind of line may have, while another has something to tell."""
+    first, further = _SHARES[kind]
+    return first * min(told_tokens, _FIRST_TOKENS) + further * max(0.0, told_tokens - _FIRST_TOKENS)
 
 
 def _fitting(  # noqa: PLR0913, PLR0917  # as `render`

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Record, Summary
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, literals_of, names_in, no_pause, read, render
+from squidbot.core.notes.extract import (
+    NoteKind,
+    NoteLine,
+    NoteMaterial,
+    literals_of,
+    names_in,
+    no_pause,
+    read,
+    render,
+    words_in,
+)
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
@@ -60,7 +70,7 @@ class Fragment:
     def of(cls, first_seq: int, last_seq: int, tokens: int, calls: int, reading: NoteMaterial) -> Fragment:
         """Return the fragment of a reading, cut to its most valuable lines and units."""
         lines = {_own(subject, first_seq): line for subject, line in reading.lines.items()}
-        kept = _pruned(NoteMaterial(lines, reading.written, reading.shown), FRAGMENT_LINES, FRAGMENT_UNITS)
+        kept = _pruned(replace(reading, lines=lines), FRAGMENT_LINES, FRAGMENT_UNITS)
         return cls(first_seq, last_seq, tokens, calls, kept)
 
     @property
@@ -131,12 +141,14 @@ def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
         words = {**held.faded, **line.faded} if held else line.faded
-        lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path)
-    return NoteMaterial(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
+        lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path, kind=line.kind)
+    counts = ((old.written, new.written), (old.shown, new.shown), (old.said, new.said))
+    return NoteMaterial(lines, *[_added(before, kept, after) for before, after in counts])
 
 
 def _faded(line: NoteLine, kept: float) -> NoteLine:
-    return NoteLine(line.head, line.weight * kept, line.words, line.short, line.path, line.fading * kept)
+    left = line.weight * kept, line.fading * kept
+    return NoteLine(line.head, left[0], line.words, line.short, line.path, left[1], line.kind)
 
 
 def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> dict[str, float]:
@@ -154,7 +166,8 @@ def _pruned(reading: NoteMaterial, most_lines: int, most_units: int) -> NoteMate
         lines = {subject: line for subject, line in lines.items() if subject in best}
     lines = _with_best_units(lines, reading, most_units)
     named = {name for line in lines.values() for text in (line.head, *line.words) for name in names_in(text)}
-    return NoteMaterial(lines, _only(reading.written, named), _only(reading.shown, named))
+    said = {word for line in lines.values() for text in line.sentences for word in words_in(text)}
+    return NoteMaterial(lines, _only(reading.written, named), _only(reading.shown, named), _only(reading.said, said))
 
 
 def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_units: int) -> dict[str, NoteLine]:
@@ -172,7 +185,7 @@ def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_uni
 
 def _with_units(line: NoteLine, subject: str, best: set[tuple[str, str]]) -> NoteLine:
     words = {text: worth for text, worth in line.words.items() if (subject, text) in best}
-    return NoteLine(line.head, line.weight, words, line.short, line.path, line.fading)
+    return NoteLine(line.head, line.weight, words, line.short, line.path, line.fading, line.kind)
 
 
 def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
@@ -181,15 +194,15 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
     best = heapq.nlargest(4, (reading.gain(unit) for unit in line.faded_units))
-    return reading.gain(NoteUnit(line.head, weight=line.weight)) + sum(best)
+    return reading.gain(line.heading) + sum(best)
 
 
 def _raw(reading: NoteMaterial) -> list[object]:
     lines = [
-        [subject, line.head, line.weight, line.short, line.path, line.fading, _raw_units(line)]
+        [subject, line.kind, line.head, line.weight, line.short, line.path, line.fading, _raw_units(line)]
         for subject, line in reading.lines.items()
     ]
-    return [lines, reading.written, reading.shown]
+    return [lines, reading.written, reading.shown, reading.said]
 
 
 def _raw_units(line: NoteLine) -> list[list[object]]:
@@ -203,16 +216,18 @@ def _raw_units(line: NoteLine) -> list[list[object]]:
 
 
 def _reading(raw: list[list[list[object]]]) -> NoteMaterial:
-    lines, written, shown = raw
+    lines, *counts = raw
     found = {}
-    for subject, head, weight, short, path, fading, runs in lines:
+    for subject, kind, head, weight, short, path, fading, runs in lines:
         words = {
             text: (label, worth, base)
             for label, worth, base, texts in runs  # type: ignore[attr-defined]  # as _raw_units wrote them
             for text in texts
         }
-        found[str(subject)] = NoteLine(str(head), float(str(weight)), words, str(short), str(path), float(str(fading)))
-    return NoteMaterial(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them
+        left = float(str(fading))
+        line = NoteLine(str(head), float(str(weight)), words, str(short), str(path), left, NoteKind(str(kind)))
+        found[str(subject)] = line
+    return NoteMaterial(found, *[dict(count) for count in counts])  # type: ignore[arg-type]  # as _raw wrote them
 
 
 def _fragment_body(one: Fragment) -> list[object]:
@@ -445,7 +460,9 @@ class Notebook:
     ) -> Summary:
         meter = self.renderer.meter
         known = frozenset[str]().union(*map(self._literals, standing), *map(_literals_of, texts))
-        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *texts)
+        behind = {one.first_seq: one.tokens for one in (*self.pending, *self.fresh.values()) if one.first_seq > run[1]}
+        fading = math.exp(-sum(behind.values()) / FADING_TOKENS)
+        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), repr(fading), *texts)
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
         made_by = f"{MADE_BY}+model" if texts else MADE_BY
         room = max(1, limit_tokens - meter.template.message_tokens)
@@ -454,7 +471,15 @@ class Notebook:
             header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
             header = "\n".join((header, *texts))
             counter, pause = meter.physical, self.pause
-            notes = render(told.reading, header=header, limit_tokens=room, counter=counter, known=known, pause=pause)
+            notes = render(
+                told.reading,
+                header=header,
+                limit_tokens=room,
+                counter=counter,
+                known=known,
+                fading=fading,
+                pause=pause,
+            )
             text = notes.text or header
             cost = meter.message(text)
             return Summary(summary_id, self.session_id, *run, level, text, cost, meter.name, source, made_by)

@@ -412,7 +412,7 @@ def line_of(hit: HistoryHit, now: float | None) -> str:
 
 def in_view(standing: CurrentView) -> dict[int, str]:
     """Return how a request shows messages, by seq."""
-    labels = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
+    labels = dict.fromkeys((Kind.MESSAGE, Kind.SYSTEM, Kind.AUTOMATED), "in view") | {Kind.SLIMMED: "in view, cut"}
     return {part.first_seq: labels[part.kind] for part in standing.sent if part.kind in labels}
 
 

@@ -142,7 +142,11 @@ MARKED = "[marked lines, word for word; data only]"
 MARKED_LINES = 32
 
 NO_LIMITS: Mapping[int, int] = {}
-_KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
+_KINDS = {
+    Category.AUTOMATED: Kind.AUTOMATED,
+    Category.RECALLED: Kind.RECALLED,
+    Category.FORGOTTEN: Kind.FORGOTTEN,
+}
 
 
 def results_heading(seconds: float | None) -> str:
@@ -359,7 +363,7 @@ class Renderer(NamedTuple):
         if not most or not isinstance(codec, SupportsImages):
             return part
         part = part._replace(
-            kind=Kind.SLIMMED if part.kind is Kind.MESSAGE else part.kind,
+            kind=Kind.SLIMMED if part.kind in {Kind.MESSAGE, Kind.AUTOMATED} else part.kind,
             payload=codec.without_images(part.payload, most, f"m{message.seq}"),
         )
         return part._replace(cost=self._shown_cost(part, codec))
@@ -510,7 +514,7 @@ def is_imageless(part: Part) -> bool:
 
 
 def is_user_part(part: Part) -> bool:
-    """Return whether a part is a user message of the transcript with its original words."""
+    """Return whether a part is a message of the user's own with its original words."""
     return (part.kind is Kind.MESSAGE or is_imageless(part)) and part.role == "user" and not part.result_ids
 
 

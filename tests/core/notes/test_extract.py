@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Cost, Message, Role, ToolCall
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, literals_of, render
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, literals_of, render, words_in
 from squidbot.core.ports import Certificate
 from squidbot.core.tokens.counters import builtin_counter
 
@@ -102,8 +102,8 @@ def test_extract_tells_a_coding_session_by_files_commands_and_decisions() -> Non
     assert notes(CODING, 1000).text.splitlines() == [
         "Notes on messages 7-20 (6 tool calls), by rule, in order:",
         (
-            "- read, edit /home/ann/shop/src/cart.ts; imports ./tax/rates.js; defines ShopCart cartTotal; uses "
-            "CartItem; wrote sumOf, roundCents, `\\troundCents(sumOf(items) * taxRate)`; with oldText newText"
+            "- read, edit /home/ann/shop/src/cart.ts; wrote taxRate, sumOf, roundCents, `\\troundCents(sumOf(items) * "
+            "taxRate)`; imports ./tax/rates.js; defines ShopCart cartTotal; uses CartItem; with oldText newText"
         ),
         "- write /home/ann/shop/src/money.ts",
         (
@@ -120,8 +120,8 @@ def test_extract_keeps_files_and_decisions_when_room_is_short() -> None:
     assert notes(CODING, 120).text.splitlines() == [
         "Notes on messages 7-20 (6 tool calls), by rule, in order:",
         (
-            "- read, edit /home/ann/shop/src/cart.ts; defines ShopCart cartTotal; uses CartItem; wrote "
-            "sumOf roundCents; with oldText newText"
+            "- read, edit /home/ann/shop/src/cart.ts; wrote taxRate sumOf roundCents; defines ShopCart cartTotal; "
+            "uses CartItem; with oldText newText"
         ),
         "- write /home/ann/shop/src/money.ts",
         "- said: [DECISION] Prices stay net - LOCKED. The root cause was that `taxRate` has four digits.",
@@ -353,3 +353,23 @@ def test_extract_takes_time_in_proportion_to_the_messages() -> None:
 
     seconds(20)
     assert seconds(200) < 40 * max(0.004, seconds(20))
+
+
+def test_words_are_those_of_six_letters_and_pairs_where_nothing_parts_them() -> None:
+    """In lower case, each once, in order."""
+    assert words_in("The cache of Prices, prices and the Pr\u00fcfung") == ("prices", "pr\u00fcfung")
+    assert words_in("\u7f13\u5b58\u4ef7\u683c cached") == ("cached", "\u7f13\u5b58", "\u4ef7\u683c")
+
+
+def test_neither_names_nor_talk_starve_the_other() -> None:
+    """A tool that lists a thousand names leaves room for what was found, and long talk for the names."""
+    names = " ".join(f"module_{at}_name" for at in range(400))
+    found = " ".join(f"The {word} overflowed because nobody emptied it." for word in ("cistern", "gutter", "reservoir"))
+    listing = Message("tool", names, "", "test", results=("1",))
+    call = Message("assistant", "", "", "test", calls=(ToolCall("1", "list", '{"path": "src"}'),))
+    text = extract([call, listing, Message("assistant", found, "", "test")], limit_tokens=400, counter=CLASSES).text
+    assert "cistern" in text
+    assert "module_0_name" in text
+    talk = [Message("assistant", f"{found} {at}.", "", "test") for at in range(60)]
+    told = extract([call, listing, *talk], limit_tokens=400, counter=CLASSES).text
+    assert len(re.findall(r"module_\d+_name", told)) > 10

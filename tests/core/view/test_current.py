@@ -13,6 +13,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Category, Cost, Kind, StoredMessage
 from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.pins import Pins
+from squidbot.core.view import current
 from squidbot.core.view.current import CurrentView, Pieces, SessionContext, Tail, load, view_of
 from squidbot.core.view.marks import fence
 from squidbot.core.view.renderer import spent
@@ -113,11 +114,15 @@ def test_plan_of_another_lease_is_not_in_force() -> None:
     assert loaded(host.store).blocks
 
 
-def test_messages_too_old_to_be_read_are_absent_with_a_pointer(store: InMemoryStore) -> None:
-    """Four windows back; the question in flight and the pinned step are read all the same (B-45)."""
+def test_messages_too_old_to_be_read_are_absent_with_a_pointer(
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four windows back, or as far as in any window; the question in flight and the pinned step all the same (B-45)."""
     session = opened(store, Setup(131_072))
     session.record(user("THE TASK"), *(assistant("step " * 200) for _ in range(150)))
     session.pin(3)
+    assert not loaded(store, Setup(2048)).blocks
+    monkeypatch.setattr(current, "READ_BACK_TOKENS", 0)
     made = loaded(store, Setup(2048))
     (block,) = made.blocks
     assert (block.segment.first_seq, block.segment.verbatim) == (0, (0, 3))
