@@ -234,11 +234,18 @@ class FactCandidate:
 def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[Utterance]:
     """Return stored messages as utterances, without recalled copies and forgotten ones.
 
+    What a program wrote in the user's role is a tool's.
+
     Raises:
         ValueError: a payload is not of its codec's form.
     """
     return [
-        Utterance("tool" if row.result_ids else row.role, codecs[row.codec].text(row.payload), row.seq, row.time)
+        Utterance(
+            "tool" if row.result_ids or row.category is MessageCategory.AUTOMATED else row.role,
+            codecs[row.codec].text(row.payload),
+            row.seq,
+            row.time,
+        )
         for row in rows
         if row.category not in _PASSED
     ]

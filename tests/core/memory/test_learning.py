@@ -17,6 +17,8 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory import learning
+from squidbot.core.memory.extract import extract
+from squidbot.core.memory.facts import utterances
 from squidbot.core.memory.learning import MODEL, RULES, FactReader, ModelReader, UnreadMessages
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
@@ -514,3 +516,12 @@ def test_portions_are_bounded() -> None:
     for number in range(learning.RULES_MESSAGES + 1):
         chat.say("Hello.", whose=ANN if number == 0 else None)
     assert [one.unread.last_seq for one in chat.study().by_rules(NOW)] == [63, 64]
+
+
+def test_what_a_program_wrote_in_the_user_s_role_is_not_the_user_s() -> None:
+    """Nobody learns from a notification what the user likes."""
+    row = made_message(0, "I am vegan, and my name is Ann.", role="user")
+    own, automated = utterances([row, replace(row, category=Category.AUTOMATED)], CODECS)
+    assert (own.role, automated.role) == ("user", "tool")
+    assert extract([own])
+    assert not extract([automated])
