@@ -337,7 +337,7 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 )
 @click.option("--from", "start", metavar="ID", callback=message, help="Start at this message.")
 @limit(20, "Messages")
-@click.option("--all", "everything", is_flag=True, help="Show system text, context and tool output, too.")
+@click.option("--all", "everything", is_flag=True, help="Show system text, context, outputs and automated messages.")
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
 @click.option("--line", "number", metavar="N", type=click.IntRange(0), help="Show the messages of line N only.")
 def show(  # noqa: PLR0913  # an argument for each option
@@ -354,10 +354,10 @@ def show(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Show the newest messages, or those of RANGE (m17, m17-m30, m17-).
 
-    A single message is printed whole. System text, context and tool output are only counted, unless you pass --all or
-    set ui.show_context_messages. With --request: what would be sent if nothing new were said, or what was sent; JSON
-    has it byte for byte. After an edit or a fork, messages that are not on the line that is talked on are marked; see
-    `squidbot session lines`.
+    A single message is printed whole. System text, context, tool output and automated messages (which a program wrote
+    in the user's role) are only counted, unless you pass --all or set ui.show_context_messages. With --request: what
+    would be sent if nothing new were said, or what was sent; JSON has it byte for byte. After an edit or a fork,
+    messages that are not on the line that is talked on are marked; see `squidbot session lines`.
     """
     if request is not None:
         return _request(place, name, None if isinstance(request, str) else request, whole=whole)
@@ -419,7 +419,7 @@ def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limi
 
 
 def _put_messages(out: Printer, found: Sequence[ShownMessage], *, everything: bool, whole: bool) -> None:
-    """Put messages; unless `everything`, only count system text, context and tool output."""
+    """Put messages; unless `everything`, only count those of `BEHIND_SCENES`."""
     shown = [one for one in found if everything or one.row.category not in BEHIND_SCENES]
     for one in shown:
         out.blank()

@@ -551,7 +551,9 @@ class DebugTable:
 class UiTable:
     """`[ui]`: what people see."""
 
-    show_context_messages: bool = expert(False, "Show people system text, context and tool output, too.")
+    show_context_messages: bool = expert(
+        False, "Show people system text, context, outputs and automated messages, too."
+    )
 
 
 @dataclass(frozen=True)

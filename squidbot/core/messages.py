@@ -15,7 +15,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for. The kind of message decides it, and of one in the user's role the form of its text.
+    """What a message is for. The kind of message decides it; in the user's role, so does the form of the text.
 
     AUTOMATED are messages in the user's role that a program wrote: a notification, the output of a command.
     RECALLED are messages that `history` brought back: copies, so notes and searches skip them.

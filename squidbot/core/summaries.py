@@ -20,7 +20,7 @@ from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Category, Completion, Summary, SummaryTask, Usage
+from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
@@ -31,7 +31,7 @@ from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
 from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
-from squidbot.core.view.steps import opens_turn, steps_of, total
+from squidbot.core.view.steps import is_own, steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -529,7 +529,7 @@ class _SourceMessage(NamedTuple):
 
     @property
     def is_user(self) -> bool:
-        return opens_turn(self.row) and self.row.category is not Category.AUTOMATED
+        return is_own(self.row)
 
     @property
     def text(self) -> str:

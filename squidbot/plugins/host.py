@@ -1045,8 +1045,8 @@ def told_of(store: TranscriptStore, session_id: str, messages: int) -> str:
 def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
     """Return a conversation's first message, the notes of its next request, and its newest messages.
 
-    Notes are cut to about `most_tokens`, the oldest first. System text, context and tool outputs among the newest
-    messages are only counted, unless `ui.show_context_messages` is set.
+    Notes are cut to about `most_tokens`, the oldest first. System text, context, tool outputs and automated ones among
+    the newest messages are only counted, unless `ui.show_context_messages` is set.
 
     Raises:
         StoreError: the store failed.

@@ -147,8 +147,8 @@ def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
 
 
 def _faded(line: NoteLine, kept: float) -> NoteLine:
-    left = line.weight * kept, line.fading * kept
-    return NoteLine(line.head, left[0], line.words, line.short, line.path, left[1], line.kind)
+    weight, fading = line.weight * kept, line.fading * kept
+    return NoteLine(line.head, weight, line.words, line.short, line.path, fading, line.kind)
 
 
 def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> dict[str, float]:

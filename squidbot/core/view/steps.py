@@ -24,6 +24,7 @@ class Step(NamedTuple):
         whole: whether every call is answered in it, and every answer has its call.
         first_seq, last_seq: the seqs of its first and its last message.
         is_user: whether it is a user message without tool results.
+        is_own: whether these are the user's own words, too.
         sent_cost: tokens that it costs when sent raw.
         cost: tokens of its original content.
     """
@@ -33,13 +34,9 @@ class Step(NamedTuple):
     first_seq: int
     last_seq: int
     is_user: bool
+    is_own: bool
     sent_cost: Cost
     cost: Cost
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it is a message of the user's own: not one that a program wrote in the user's role."""
-        return self.is_user and self.messages[0].category is not Category.AUTOMATED
 
     @classmethod
     def of(cls, messages: tuple[StoredMessage, ...], *, whole: bool) -> Step:
@@ -51,7 +48,7 @@ class Step(NamedTuple):
                 total([message.sent_cost for message in messages]),
                 total([message.cost for message in messages]),
             )
-        return cls(messages, whole, first.seq, last.seq, opens_turn(first), sent, cost)
+        return cls(messages, whole, first.seq, last.seq, opens_turn(first), is_own(first), sent, cost)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -66,6 +63,11 @@ def total(costs: Iterable[Cost]) -> Cost:
 def opens_turn(message: StoredMessage) -> bool:
     """Return whether a message opens a turn: user text, neither tool results nor recalled messages."""
     return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
+
+
+def is_own(message: StoredMessage) -> bool:
+    """Return whether a message opens a turn with the user's own words: no program wrote them in the user's role."""
+    return opens_turn(message) and message.category is not Category.AUTOMATED
 
 
 def speaks(message: Message | StoredMessage) -> bool:
