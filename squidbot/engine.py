@@ -68,7 +68,7 @@ from squidbot.services.background import (
     watched,
 )
 from squidbot.session import Session
-from squidbot.wiring.calls import awaited
+from squidbot.wiring.calls import awaited, end_calls
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -572,8 +572,10 @@ class Engine:
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Close models and the store. Sessions of this engine can no longer be used.
 
-        A running summary has `timeout_seconds` to finish; later results are dropped.
+        Calls in threads (`squidbot.in_thread`), and then a running summary, have `timeout_seconds` to finish; later
+        results are dropped.
         """
+        end_calls(timeout_seconds)
         was_closed, self._is_closed = self._is_closed, True
         if self._behind is not None:
             self._behind.close(timeout_seconds)

@@ -19,6 +19,7 @@ import pytest
 
 import squidbot
 from squidbot.adapters.common.threads import COMPUTING, FairLock, SharedLock, Waiting
+from squidbot.plugins.host import HostRuntime
 from squidbot.wiring.calls import MOST_THREADS, to_end
 
 if TYPE_CHECKING:
@@ -392,3 +393,55 @@ def test_a_shared_lock_can_be_taken_again_by_its_holder() -> None:
     with lock, lock:
         assert lock.is_held
     assert not lock.is_held
+
+
+@pytest.mark.parametrize("is_host", [False, True], ids=["an engine", "a host's runtime"])
+def test_closing_waits_for_a_reply_whose_loop_has_ended(tmp_path: Path, *, is_host: bool) -> None:
+    """As of a stream that was left: the loop ends while a thread has yet to record what came."""
+    store = tmp_path / "a.db"
+    runtime = HostRuntime(store, host="own", form="openai.chat")
+    engine = runtime.engine if is_host else squidbot.load({"store": {"path": str(store)}})
+    session = engine.session("chat")
+    ended = threading.Event()
+
+    def record() -> None:
+        with Waiting():
+            ended.wait(5)
+            time.sleep(0.1)
+        opened = runtime.engine.session("chat") if is_host else session
+        opened.record("what came")
+
+    async def leave() -> None:
+        task = asyncio.create_task(to_end(record))
+        await asyncio.sleep(0)
+        task.get_coro().close()  # as a loop that ends drops it
+
+    with suppress(RuntimeError, asyncio.CancelledError):
+        asyncio.run(leave())
+    ended.set()
+    (runtime if is_host else engine).close()
+    with squidbot.load({"store": {"path": str(store)}}) as again:
+        assert said(again.session("chat")) == ["what came"]
+
+
+def test_closing_in_a_thread_does_not_wait_for_itself_nor_for_long(tmp_path: Path) -> None:
+    """Two that close, one in the other's way, and one whose call goes on."""
+    go_on = threading.Event()
+
+    def wait() -> None:
+        with Waiting():
+            go_on.wait(20)
+
+    async def close() -> float:
+        first = await squidbot.aload({"store": {"path": str(tmp_path / "a.db")}})
+        second = await squidbot.aload({"store": {"path": str(tmp_path / "b.db")}})
+        begun = time.perf_counter()
+        await asyncio.gather(first.aclose(), second.aclose())
+        busy = asyncio.create_task(squidbot.in_thread(wait))
+        await asyncio.sleep(0.05)
+        await first.aclose(timeout_seconds=0.2)
+        go_on.set()
+        await busy
+        return time.perf_counter() - begun
+
+    assert asyncio.run(close()) < 3

@@ -57,6 +57,7 @@ from squidbot.plugins.lists import (
 )
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
+from squidbot.wiring.calls import end_calls
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -634,6 +635,8 @@ MOST_HELD: Final = 64
 MOST_NEWEST: Final = 4096
 # How many kinds of warnings are remembered, to log each only once.
 MOST_WARNINGS: Final = 256
+# So long, calls that threads have at hand may go on when the runtime is closed.
+CLOSE_SECONDS: Final = 5.0
 # Warnings that differ in a number are of one kind.
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
 
@@ -916,7 +919,8 @@ class HostRuntime:
             _LOG.warning("%s%s", text, advice)
 
     def close(self) -> None:
-        """Close the engine, if it was opened; a second call does nothing."""
+        """Close the engine, if it was opened, behind calls that threads have at hand; a second call does nothing."""
+        end_calls(CLOSE_SECONDS)
         with self._lock:
             engine, self._engine = self._engine, None
             self._held.clear()

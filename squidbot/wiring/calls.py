@@ -104,6 +104,14 @@ def _settle(done: Future[Any], value: object, error: BaseException | None) -> No
         done.set_exception(error)
 
 
+def end_calls(timeout_seconds: float) -> None:
+    """Wait for calls that threads have at hand: of a stream that was left, they store what came.
+
+    Call it before you close what they use. It waits `timeout_seconds` at most.
+    """
+    _THREADS.end(timeout_seconds)
+
+
 class Threads:
     """Runs calls in threads, `MOST_THREADS` at once. Threads are started as needed, and stay.
 
@@ -112,31 +120,40 @@ class Threads:
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[int, Callable[[], None]]] = SimpleQueue()
         self._lock = threading.Condition()
-        # How many threads there are, and calls that have not ended.
-        self._threads = self._open = 0
+        self._threads = self._taken = 0
+        # The numbers of calls that have not ended, in order; and in a thread, of the one that it makes.
+        self._open: dict[int, None] = {}
+        self._made = threading.local()
 
     def run(self, call: Callable[[], None]) -> None:
         """Have a call made soon; it raises nothing."""
         with self._lock:
-            self._open += 1
-            is_more = self._threads < min(self._open, MOST_THREADS)
+            number = self._taken = self._taken + 1
+            self._open[number] = None
+            is_more = self._threads < min(len(self._open), MOST_THREADS)
             self._threads += is_more
         if is_more:
             _thread.start_new_thread(self._work, ())
-        self._calls.put(call)
+        self._calls.put((number, call))
 
-    def end(self) -> None:
-        """Wait until all calls have ended."""
+    def end(self, timeout_seconds: float | None = None) -> None:
+        """Wait until all calls have ended that were taken before; in one of these calls, before that one.
+
+        Further ones are not waited for. `timeout_seconds` is the longest wait, or None: as long as it takes.
+        """
         with self._lock:
-            self._lock.wait_for(lambda: not self._open)
+            before: int = getattr(self._made, "number", self._taken + 1)
+            self._lock.wait_for(lambda: next(iter(self._open), before) >= before, timeout_seconds)
 
     def _work(self) -> None:
         while True:
-            self._calls.get()()
+            number, call = self._calls.get()
+            self._made.number = number
+            call()
             with self._lock:
-                self._open -= 1
+                del self._open[number]
                 self._lock.notify_all()
 
 
