@@ -102,8 +102,8 @@ def test_extract_tells_a_coding_session_by_files_commands_and_decisions() -> Non
     assert notes(CODING, 1000).text.splitlines() == [
         "Notes on messages 7-20 (6 tool calls), by rule, in order:",
         (
-            "- read, edit /home/ann/shop/src/cart.ts; wrote taxRate, sumOf, roundCents, `\\troundCents(sumOf(items) * "
-            "taxRate)`; imports ./tax/rates.js; defines ShopCart cartTotal; uses CartItem; with oldText newText"
+            "- read, edit /home/ann/shop/src/cart.ts; imports ./tax/rates.js; defines ShopCart cartTotal; uses "
+            "CartItem; wrote sumOf, roundCents, `\\troundCents(sumOf(items) * taxRate)`; with oldText newText"
         ),
         "- write /home/ann/shop/src/money.ts",
         (
@@ -120,8 +120,8 @@ def test_extract_keeps_files_and_decisions_when_room_is_short() -> None:
     assert notes(CODING, 120).text.splitlines() == [
         "Notes on messages 7-20 (6 tool calls), by rule, in order:",
         (
-            "- read, edit /home/ann/shop/src/cart.ts; wrote taxRate sumOf roundCents; defines ShopCart cartTotal; "
-            "uses CartItem; with oldText newText"
+            "- read, edit /home/ann/shop/src/cart.ts; defines ShopCart cartTotal; wrote sumOf roundCents; "
+            "with oldText newText"
         ),
         "- write /home/ann/shop/src/money.ts",
         "- said: [DECISION] Prices stay net - LOCKED. The root cause was that `taxRate` has four digits.",

@@ -150,7 +150,7 @@ def test_read_knows_code_from_prose_in_a_reply() -> None:
 
 
 def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it() -> None:
-    """One in three, one in two, never beyond six in ten; a name only shown is worth its base."""
+    """One in three, one in two, never beyond six in ten; a name only shown is worth its base. Forms count besides."""
     reading = NoteMaterial(written={"once": 1.0, "twice": 2.0, "often": 50.0})
     assert reading.worth("unseen", 0.2) == pytest.approx(0.2)
     assert 0.3 < reading.worth("once", 0.2) < 0.36
@@ -158,16 +158,33 @@ def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it
     assert reading.worth("often", 0.2) == pytest.approx(0.6)
 
 
-def test_worth_of_a_path_falls_where_tools_print_it_again_and_again() -> None:
-    """Build output names the same directories each time."""
-    reading = NoteMaterial(shown={"/a/dist": 5.0, "/a/src": 1.0})
-    assert reading.worth("/a/dist", 0.1) < reading.worth("/a/src", 0.1)
+@pytest.mark.parametrize(
+    ("names", "times"),
+    [
+        (["roundCents", "ShopCart", "src/cart.ts", "left/right"], 1.0),
+        (["/a/src", "~/notes", "cart.ts", "tax_rate"], 1.6),
+        (["9c41d0e", "20260101", "MAX_ITEMS", "MAX_2"], 0.5),
+    ],
+)
+def test_worth_of_a_name_goes_by_its_form(names: list[str], times: float) -> None:
+    """Files and names with underscores come back oftenest, hashes, numbers and constants hardly ever."""
+    reading = NoteMaterial(written=dict.fromkeys(names, 50.0))
+    for name in names:
+        assert reading.worth(name, 0.1) == pytest.approx(0.6 * times), name
+        assert NoteMaterial().worth(name, 0.1) == pytest.approx(0.1 * times), name
+
+
+def test_worth_of_a_name_that_was_shown_again_is_more() -> None:
+    """Half as much again, however often."""
+    reading = NoteMaterial(shown={"roundCents": 5.0, "sumOfAll": 2.0, "cartTotal": 1.0})
+    assert reading.worth("roundCents", 0.1) == reading.worth("sumOfAll", 0.1) == pytest.approx(0.15)
+    assert reading.worth("cartTotal", 0.1) == pytest.approx(0.1)
 
 
 def test_gain_adds_the_worth_of_every_name_to_the_weight() -> None:
     """A sentence with two known names is worth what it tells and both of them."""
     reading = NoteMaterial(written={"tax_rate": 50.0, "cart_total": 50.0})
-    assert reading.gain(NoteUnit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 0.6)
+    assert reading.gain(NoteUnit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 1.6 * 0.6)
 
 
 def test_reading_counts_messages_not_mentions() -> None:
