@@ -635,8 +635,6 @@ MOST_HELD: Final = 64
 MOST_NEWEST: Final = 4096
 # How many kinds of warnings are remembered, to log each only once.
 MOST_WARNINGS: Final = 256
-# So long, calls that threads have at hand may go on when the runtime is closed.
-CLOSE_SECONDS: Final = 5.0
 # Warnings that differ in a number are of one kind.
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
 
@@ -920,7 +918,7 @@ class HostRuntime:
 
     def close(self) -> None:
         """Close the engine, if it was opened, behind calls that threads have at hand; a second call does nothing."""
-        end_calls(CLOSE_SECONDS)
+        end_calls()
         with self._lock:
             engine, self._engine = self._engine, None
             self._held.clear()

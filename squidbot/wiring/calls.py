@@ -104,7 +104,7 @@ def _settle(done: Future[Any], value: object, error: BaseException | None) -> No
         done.set_exception(error)
 
 
-def end_calls(timeout_seconds: float) -> None:
+def end_calls(timeout_seconds: float = 5.0) -> None:
     """Wait for calls that threads have at hand: of a stream that was left, they store what came.
 
     Call it before you close what they use. It waits `timeout_seconds` at most.

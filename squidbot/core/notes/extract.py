@@ -257,8 +257,8 @@ def _is_dashed_id(text: str) -> bool:
 # The parts of a text that notes can quote: names by their places, code lines, values with their keys, sentences.
 
 # How often a name that was only shown, not written, is written once it was out of sight for 8,000 tokens, by where it
-# stood: defined, imported or used in a file that was read, or in other output. On 29 sessions of six agents .09, .05,
-# .05 and .03 times; on one of another agent, which edits what it reads, .77, .9, .58 and .03: these lie between.
+# stood. In a file that was read: defined .09, used .06 times on 29 sessions of six agents, .77 and .58 on one of
+# another agent, which edits what it reads, and .9 where it was imported there; these lie between. In other output .03.
 DEFINED_WORTH, IMPORTED_WORTH, IN_USE_WORTH, OUTPUT_WORTH = 0.3, 0.25, 0.15, 0.05
 _PLACE_WORTH = {
     LiteralPlace.DEFINED: DEFINED_WORTH,
@@ -578,9 +578,10 @@ class NoteMaterial:
     def worth(self, name: str, base: float) -> float:
         """Return the worth of a literal: how likely it is to be written again.
 
-        Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
-        in one message in one of three, seldom in more than six of ten; of names only shown, `base`; paths that tools
-        print again and again hardly ever. Counts fade with age, and worth with them.
+        Measured on recorded sessions: an identifier that the assistant wrote in two messages comes back in one case of
+        two, in one message in one of three, seldom in more than six of ten. One that was only shown is worth `base`,
+        and half as much again if it was shown in more messages than one. Other forms of names come back more or less
+        often. Counts fade with age, and worth with them.
         """
         times = self.written.get(name, 0.0)
         if times:
