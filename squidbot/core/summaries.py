@@ -20,8 +20,9 @@ from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
+from squidbot.core.literals import find_literals, literals_of
 from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
-from squidbot.core.notes.extract import find_literals, literals_of, read
+from squidbot.core.notes.extract import read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES

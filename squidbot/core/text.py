@@ -13,6 +13,17 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+# Longer texts are read at both ends only: an event must not take longer because a tool printed more.
+READ_CHARS = 60_000
+
+
+def bounded(text: str) -> str:
+    """Return a text, or both ends of one that is too long to read whole."""
+    if len(text) <= READ_CHARS:
+        return text
+    return text[: READ_CHARS * 2 // 3] + "\n" + text[-READ_CHARS // 3 :]
+
+
 def clip(text: str, most_chars: int) -> str:
     """Return a text cut behind a whole word, with a mark where it was cut."""
     if len(text) <= most_chars:

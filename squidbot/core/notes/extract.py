@@ -14,8 +14,21 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from squidbot.core.literals import (
+    IN_USE_WORTH,
+    OUTPUT_WORTH,
+    PLACE_WORTH,
+    LiteralPlace,
+    about_tokens,
+    find_literals,
+    form_worth,
+    is_path,
+    literals_of,
+    names_in,
+    placed_literals,
+)
 from squidbot.core.messages import Category
-from squidbot.core.text import clip, one_line
+from squidbot.core.text import READ_CHARS, bounded, clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
@@ -32,8 +45,6 @@ if TYPE_CHECKING:
 
 # A tool call's arguments, read for notes: values, the file, and whether the call changes it.
 
-# Longer texts are read at both ends only: an event must not take longer because a tool printed more.
-_READ_CHARS = 60_000
 _MOST_PAIRS = 20
 
 _PAIR = re.compile(r"\"(\w{1,40})\": ?\"([^\"\\]{1,300})\"")
@@ -47,17 +58,10 @@ CHANGES = re.compile(
 )
 
 
-def bounded(text: str) -> str:
-    """Return a text, or both ends of one that is too long to read whole."""
-    if len(text) <= _READ_CHARS:
-        return text
-    return text[: _READ_CHARS * 2 // 3] + "\n" + text[-_READ_CHARS // 3 :]
-
-
 def leaves_of(arguments: str) -> list[tuple[str, str]]:
     """Return (key, value) of the arguments of a call; if they are not a JSON object, the pairs that can be found."""
     try:
-        value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
+        value = json.loads(arguments) if len(arguments) <= READ_CHARS * 4 else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
@@ -86,188 +90,8 @@ def changed_file(call: ToolCall) -> str:
     return target_of(leaves_of(call.arguments)) if CHANGES.search(call.name) else ""
 
 
-# Literals, which have to be repeated letter by letter: paths, file names, identifiers, hashes, ids, numbers.
-
-# The shortest literal worth a note; shorter words are written anew without looking.
-_LEAST_CHARS = 5
-# A longer run is data (base64, minified code), not a name that somebody types again.
-_MOST_CHARS = 400
-# A longer line is no line of code: its shape does not show what it defines or imports.
-_LITERAL_CHARS = 600
-
-# Shorter ones hold no literal.
-_RUN = re.compile(r"[\w@~./\-]{3,}")
-# Only a run with one of these can hold a literal; it spares most words the closer look.
-_LITERAL_SIGNS = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
-# A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
-_PIECE = re.compile(r"[\w-]+(\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w))?")
-_DASHED = re.compile(r"\w++(?:-\w++|(?!))*+")
-_WORD = re.compile(r"\w+")
-_CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
-_SNAKE = re.compile(r"[^\W_]_\w")
-_HEX = re.compile(r"[0-9a-f]{7,40}\Z")
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
-_MEASURE = re.compile(r"\d+(?:[a-z]{1,3}|%)\Z")
-
-# What ends the name of a file; after any other dot, an identifier in front is named alone.
-_FILE_SUFFIX = re.compile(
-    r"(?:cc?|cfg|conf|cpp|css?|csv|go|h|hpp|html?|ini|ipynb|java|jpg|jsx?|json|kt|lock|log|lua|md|mjs|pdf|php|pl|png|proto|"
-    r"ps|pyi?|rb?|rst?|scss|sh|sql|svg|swift|tex|toml|tsx?|tsv|txt|vue|xml|ya?ml|zip)\Z"
-)
-
-_IMPORT = re.compile(
-    r"\s*+(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
-    r"(?!\w)|.{0,300}\bfrom ['\"]"
-)
-_DEFINED_BY = re.compile(
-    r"\b(?:function|class|interface|type|def|fn|func|struct|enum|trait|record|module|namespace|macro|table|view|sub|proc"
-    r"|procedure|object)\s+[*`\"'(]?\Z",
-    re.IGNORECASE,
-)
-_METHOD_BEFORE = re.compile(
-    r"\s*(?!(?:if|for|while|switch|return|catch|await|else|new|with|do)\b)(?:[\w<>\[\]*&:]+\s+){0,5}\Z"
-)
-
-
-class LiteralPlace(StrEnum):
-    """Where in its line a literal stands."""
-
-    DEFINED = "defines"
-    IMPORTED = "imports"
-    USED = "uses"
-
-
-def literals_of(text: str) -> set[str]:
-    """Return every literal that stands in `text`, each in exactly the form written there."""
-    return {found for _, found in find_literals(text)}
-
-
-def find_literals(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (position in characters, literal) in order of position. Linear in the length of `text`."""
-    for run in _RUN.finditer(text):
-        word = run.group()
-        if len(word) <= _MOST_CHARS:
-            for at, found in _in_run(word):
-                yield run.start() + at, found
-
-
-@lru_cache(maxsize=8192)  # what is talked about is named again and again, most words are none
-def _in_run(run: str) -> tuple[tuple[int, str], ...]:
-    """Return (position, literal) of each in one run, in order."""
-    if not _LITERAL_SIGNS.search(run):
-        return ()
-    return tuple(_paths(run) if "/" in run else _words(run, 0))
-
-
-def placed_literals(text: str) -> dict[str, LiteralPlace]:
-    """Return each literal of a text with the strongest place it has there: defined, imported, else used."""
-    places: dict[str, LiteralPlace] = {}
-    for line in text.split("\n"):
-        for name, place in _placed_in(line):
-            if name not in places or (place is not LiteralPlace.USED and places[name] is not LiteralPlace.DEFINED):
-                places[name] = place
-    return places
-
-
-def _placed_in(line: str) -> Iterator[tuple[str, LiteralPlace]]:
-    """Yield each literal of one line with its place there."""
-    if len(line) > _LITERAL_CHARS:
-        yield from ((name, LiteralPlace.USED) for _, name in find_literals(line))
-        return
-    otherwise = LiteralPlace.IMPORTED if _IMPORT.match(line) else LiteralPlace.USED
-    opens = line.rstrip().endswith("{")
-    for at, name in find_literals(line):
-        bare = _without_escape(line, at, name)
-        if bare:
-            yield bare, LiteralPlace.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
-
-
-def _without_escape(line: str, at: int, name: str) -> str:
-    r"""Return a name without the letter of an escape in front of it (`\nFoo` in a quoted text); "" if none is left."""
-    if line[at - 1 : at] != "\\" or name[0] not in "nrt":
-        return name
-    return name[1:] if _is_name(name[1:]) else ""
-
-
-def is_path(literal: str) -> bool:
-    """Tell whether a literal names a place in a tree: it has a slash between or before its parts."""
-    return "/" in literal
-
-
-def _is_defined(line: str, at: int, name: str, *, opens: bool) -> bool:
-    """Tell whether a line of code defines the name at a position: by a keyword, or as a function with a body."""
-    if _DEFINED_BY.search(line, max(0, at - 24), at):
-        return True
-    return opens and line.startswith("(", at + len(name)) and bool(_METHOD_BEFORE.match(line[:at]))
-
-
-def _paths(run: str) -> Iterator[tuple[int, str]]:
-    """Yield the paths of one run of path characters; a doubled slash begins a new one, as in a URL."""
-    at = 0
-    for part in run.split("//"):
-        begin = at - 1 if at else 0
-        path = run[begin : at + len(part)].rstrip("/.-")
-        if "/" not in path:
-            yield from _words(path, begin)
-        elif len(path) >= _LEAST_CHARS:
-            yield begin, path
-        at += len(part) + 2
-
-
-def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the literals of one run without a slash."""
-    if "@" in run[1:-1] and "." in run:
-        yield start, run.rstrip(".-")
-        return
-    for piece in _PIECE.finditer(run):
-        for name in [piece] if piece[1] else _DASHED.finditer(run, piece.start(), piece.end()):
-            yield from ((start + at, found) for at, found in _names(name.group(), name.start()))
-
-
-def _names(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the names in words joined by dashes, with or without a suffix; all of it where it is one name."""
-    stem, _, suffix = text.partition(".")
-    names = [(start + word.start(), word.group()) for word in _WORD.finditer(stem) if _is_name(word.group())]
-    if names and not _is_whole(stem, suffix):
-        yield from names
-    elif len(text) >= _LEAST_CHARS and (suffix or _is_dashed_id(stem)):
-        yield start, text
-
-
-def _is_whole(stem: str, suffix: str) -> bool:
-    """Tell whether names joined by dashes or with a suffix are one: an id, or the name of a file."""
-    return _is_dashed_id(stem) or bool(_FILE_SUFFIX.match(suffix))
-
-
-def _is_name(word: str) -> bool:
-    """Tell an identifier, id, hash or number from a word of a language."""
-    if len(word) < _LEAST_CHARS:
-        return False
-    if word.isdigit() or _SNAKE.search(word) or _CAMEL.search(word) or _HEX.match(word):
-        return True
-    return bool(_DIGIT.search(word) and _LETTER.search(word)) and not _MEASURE.match(word)
-
-
-def _is_dashed_id(text: str) -> bool:
-    """Tell whether words joined by dashes are an id: a date, a version, a model's name."""
-    return "-" in text and bool(_DIGIT.search(text))
-
-
 # The parts of a text that notes can quote: names by their places, code lines, values with their keys, sentences.
 
-# How often a name that was only shown, not written, is written once it was out of sight for 8,000 tokens, by where it
-# stood. In a file that was read: defined .09, used .06 times on 29 sessions of six agents, .77 and .58 on one of
-# another agent, which edits what it reads, and .9 where it was imported there; these lie between. In other output .03.
-DEFINED_WORTH, IMPORTED_WORTH, IN_USE_WORTH, OUTPUT_WORTH = 0.3, 0.25, 0.15, 0.05
-_PLACE_WORTH = {
-    LiteralPlace.DEFINED: DEFINED_WORTH,
-    LiteralPlace.IMPORTED: IMPORTED_WORTH,
-    LiteralPlace.USED: IN_USE_WORTH,
-}
-# How often a name comes back beside an identifier such as `roundCents`, by its form: a path from the root, a name with
-# a dot or with words joined by underscores; a hash, a number or a constant. From the same sessions.
-_PLACED_FORM, _DATA_FORM = 1.6, 0.5
 ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
 # What a value is worth beside the names in it; a result of few words tells how a call went.
 _VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
@@ -344,15 +168,6 @@ class NoteUnit:
     base: float = IN_USE_WORTH
 
 
-@lru_cache(maxsize=16_384)
-def names_in(text: str) -> tuple[str, ...]:
-    """Return the literals of a short text, each once; every event needs the same few thousand again.
-
-    They come in the order of the text: worths are added up and counts are stored in it, the same in every process.
-    """
-    return tuple(dict.fromkeys(name for _, name in find_literals(text)))
-
-
 # Plain words, which carry what was meant; where no spaces part words, pairs of characters stand for them.
 _PLAIN_WORD = re.compile(r"[^\W\d_]{6,}")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
@@ -382,7 +197,7 @@ def result_units(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
         yield NoteUnit(one_line(text), "gave", _OUTCOME_WEIGHT)
     for name, place in placed_literals(text).items():
         label = place.value if of_file or place is not LiteralPlace.USED else "shows"
-        yield NoteUnit(name, label, base=_PLACE_WORTH[place] if of_file else OUTPUT_WORTH)
+        yield NoteUnit(name, label, base=PLACE_WORTH[place] if of_file else OUTPUT_WORTH)
 
 
 def json_lines(arguments: str) -> Iterator[str]:
@@ -425,16 +240,6 @@ def sentence(text: str, least: float) -> NoteUnit:
     telling = min(1.0, (details + words) / 4)
     weight = least * telling + finding + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
     return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not finding else weight)
-
-
-@lru_cache(maxsize=8192)
-def _form_worth(name: str) -> float:
-    """Return how often a name of this form comes back, beside an identifier."""
-    if is_path(name):
-        return _PLACED_FORM if name[0] in "/~" else 1.0
-    if name.isupper() or name.isdigit() or _HEX.match(name):
-        return _DATA_FORM
-    return _PLACED_FORM if "." in name or "_" in name else 1.0
 
 
 def _facts(text: str) -> list[NoteUnit] | None:
@@ -585,8 +390,8 @@ class NoteMaterial:
         """
         times = self.written.get(name, 0.0)
         if times:
-            return 0.6 * (1.0 - math.exp(-0.8 * times)) * _form_worth(name)
-        return base * _form_worth(name) * (1.5 if self.shown.get(name, 0.0) > 1 else 1.0)
+            return 0.6 * (1.0 - math.exp(-0.8 * times)) * form_worth(name)
+        return base * form_worth(name) * (1.5 if self.shown.get(name, 0.0) > 1 else 1.0)
 
     def word_worth(self, word: str) -> float:
         """Return the worth of a plain word that is said again: how likely the assistant is to write it once more.
@@ -980,7 +785,7 @@ class _Words:
 @lru_cache(maxsize=16_384)
 def _sized(label: str, text: str) -> tuple[tuple[str, ...], float]:
     """Return the literals in words under a label, and roughly what the words cost in tokens."""
-    tokens = _about_tokens(text)
+    tokens = about_tokens(text)
     return names_in(f"{label} {text}"), tokens - _MARK_TOKENS if label and _is_word(text) else tokens
 
 
@@ -1028,7 +833,7 @@ class _LineChoice:
         """Return the worth of a unit per token; of a head (-1) together with the best units behind it."""
         if unit >= 0:
             words = self.words[unit]
-            label = 0.0 if words.label in self.labels else _about_tokens(words.label) / 2
+            label = 0.0 if words.label in self.labels else about_tokens(words.label) / 2
             return words.gain(covered) / (words.tokens + label)
         head = self.opening(covered)
         gain, tokens = head.gain(covered), head.tokens + 2
@@ -1041,17 +846,6 @@ class _LineChoice:
 
 def _is_word(text: str) -> bool:
     return " " not in text
-
-
-@lru_cache(maxsize=16_384)
-def _about_tokens(text: str) -> float:
-    """Return roughly the cost of words in tokens, with the separator behind them.
-
-    Fitted by least squares to what o200k makes of values and sentences in notes; off by 1.3 on average, and of a name,
-    less the mark that parts it from no other, by 0.7.
-    """
-    letters = sum(map(str.isalpha, text)) + text.count(" ")
-    return 1.5 + 0.16 * letters + 0.8 * (len(text) - letters)
 
 
 def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int, int, float]]:

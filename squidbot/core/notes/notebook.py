@@ -11,13 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError
+from squidbot.core.literals import literals_of, names_in
 from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import (
     NoteKind,
     NoteLine,
     NoteMaterial,
-    literals_of,
-    names_in,
     no_pause,
     read,
     render,

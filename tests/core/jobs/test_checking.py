@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
-from squidbot.core.notes.extract import literals_of
+from squidbot.core.literals import literals_of
 from squidbot.core.summaries import check_answer, cleaned
 
 SOURCE = """please fix src/app/main.py, the build 20240105 of v2.13.7 broke

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from squidbot.core.literals import literals_of
 from squidbot.core.messages import Cost, Message, Role, ToolCall
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, literals_of, render, words_in
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, render, words_in
 from squidbot.core.ports import Certificate
 from squidbot.core.tokens.counters import builtin_counter
 

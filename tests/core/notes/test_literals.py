@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.extract import LiteralPlace, find_literals, is_path, literals_of, placed_literals
+from squidbot.core.literals import LiteralPlace, find_literals, is_path, literals_of, placed_literals
 
 WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
 PATH = st.lists(WORD, min_size=2, max_size=5).map(lambda parts: f"src{'/'.join(parts)}/{parts[0]}.py")

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from squidbot.core.literals import literals_of, names_in
 from squidbot.core.notes.extract import (
     NoteUnit,
     failure,
     json_lines,
-    literals_of,
-    names_in,
     result_units,
     sentence,
     sentences,

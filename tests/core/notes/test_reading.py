@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, bounded, read
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, read
+from squidbot.core.text import bounded
 from squidbot.core.view.marks import fence
 
 

@@ -16,9 +16,9 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, LLMError
+from squidbot.core.literals import literals_of
 from squidbot.core.messages import Kind, Message
 from squidbot.core.notes import notebook
-from squidbot.core.notes.extract import literals_of
 from squidbot.core.plan import CAUSES
 from squidbot.core.summaries import ModelSummarizer, SummarySettings
 from squidbot.core.tokens.counters import Meter, builtin_counter

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import InvalidRequestError
+from squidbot.core.literals import literals_of
 from squidbot.core.messages import Category, Cost, Kind, Part, StoredMessage, Summary
 from squidbot.core.plan import Representation, Section, Segment
 from squidbot.core.view.assembly import Span, account
@@ -386,6 +387,42 @@ def test_cut_text_is_within_its_limit_or_nothing_but_its_marker(text: str, limit
     made = slim(text, limit, CLASSES, "m1")
     assert made == slim(text, limit, CLASSES, "m1")
     assert made == text or CLASSES.text(made).bound <= limit or made.startswith("\n[... ")
+
+
+def named(made: str) -> list[str]:
+    """Return the names in the marker of a cut text."""
+    marker = made.partition("\n[... ")[2].partition(" ...]\n")[0]
+    return marker.partition("; names in them: ")[2].split()
+
+
+def test_a_cut_names_what_it_leaves_out() -> None:
+    """Functions of a file first; none that both ends show anyway, and in the order of the file."""
+    lines = [f"def parse_{number}(text):\n    return text.strip({number})\n" for number in range(200)]
+    text = "".join(lines).replace("parse_150(text)", "parse_150(text, depth_limit)")
+    names = named(made := slim(text, 800, CLASSES, "m1"))
+    assert names == [f"parse_{number}" for number in range(int(names[0][6:]), int(names[-1][6:]) + 1)]
+    assert len(names) > 30
+    head, _, tail = made.partition("\n[... ")
+    assert not any(name + "(" in head or name + "(" in tail.partition("...]\n")[2] for name in names)
+    assert CLASSES.text(made).bound <= 800
+
+
+NAMED_LINES = st.lists(
+    st.sampled_from(
+        ["import os.path", "def read_rows(path):", "  total_rows += 1", "see src/a/b.py", "plain words", "x"]
+    ),
+    max_size=60,
+)
+
+
+@given(lines=NAMED_LINES, more=st.integers(0, 300), limit=st.integers(120, 400))
+def test_a_larger_cut_shows_no_fewer_names(lines: list[str], more: int, limit: int) -> None:
+    """Whatever the text: what a smaller cut names, a larger one names or shows."""
+    text = "\n".join(f"{line}{number // 7}" for number, line in enumerate(lines * 9))
+    small, large = slim(text, limit, CLASSES, "m1"), slim(text, limit + more, CLASSES, "m1")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    assert literals_of(small) <= literals_of(large) | {"sha256", digest}
+    assert set(named(small)) <= literals_of(text)
 
 
 def test_arguments_keep_keys_and_short_values() -> None:
