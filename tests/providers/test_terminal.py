@@ -180,8 +180,9 @@ def test_a_terminal_that_is_killed_in_mid_answer_goes_on(
     server: Providers, terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     """What had come over the wire is there at the next start, and the provider is told that it is not whole."""
-    server.faults = [Fault(stall_after=8)]
     one = terminal("--model", "claude")
+    # Only now: asking for the window would take it, and the whole answer could come before the end.
+    server.faults = [Fault(stall_after=8)]
     one.say("count", "word-1")
     one.spawned.kill(signal.SIGKILL)
     one.spawned.wait()
