@@ -48,7 +48,9 @@ def _least_notes(model: Model) -> _Notes:
     users = model.user_bounds[-1]
     largest = max((step.sent_cost.bound for step in sizes.steps), default=0)
     behind = max(largest, settings.keep_fraction * model.room)
-    calm = users + behind + least <= filled(model.room) and users <= settings.user_verbatim_fraction * model.room
+    calm = (
+        users + behind + least <= filled(model.room, settings) and users <= settings.user_verbatim_fraction * model.room
+    )
     most = settings.level_tokens(Representation.DETAILED, model.room)
     if not calm or settings.note_rate * settings.block_max_tokens(model.room) > most:
         return _Notes(nothing, nothing, nothing, keeps_users=False)

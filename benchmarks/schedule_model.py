@@ -262,7 +262,7 @@ class Model:
         share = attempt.user_fraction * self.room
         if self.users_bound(Stand(cut, users)) > share:
             share *= self.settings.user_low_fraction
-        room = filled(self.room)
+        room = filled(self.room, self.settings)
         left = room - attempt.least_notes_tokens - behind
         if left < min(share, self.users_bound(Stand(cut, users))) and self._raw_can_yield(cut, steps, attempt):
             return None

@@ -94,7 +94,10 @@ class CoreSession:
         self.settings = settings
         self.retention = retention
         context = context._replace(
-            tells_users=not settings.keeps_users, says_notes=settings.says_notes, one_user=settings.one_user
+            tells_users=not settings.keeps_users,
+            least_worth=settings.least_worth,
+            says_notes=settings.says_notes,
+            one_user=settings.one_user,
         )
         self._state = SessionState(context, window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
@@ -578,7 +581,9 @@ class SessionState:
 
             context = self.context
             stores = context.transcripts, context.summaries
-            self._notes = Notebook(context.session_id, context.renderer, *stores, context.tells_users, context.pause)
+            self._notes = Notebook(
+                context.session_id, context.renderer, *stores, context.tells_users, context.pause, context.least_worth
+            )
         return self._notes
 
     def reopen_notes(self) -> None:

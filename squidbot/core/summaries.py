@@ -754,7 +754,12 @@ class SummaryQueue:
             return []  # another window begins with the next request: what it shows is not known before
         last_request = self._last_request()
         notes = Notebook(
-            context.session_id, context.renderer, context.transcripts, context.summaries, not self._history.keeps_users
+            context.session_id,
+            context.renderer,
+            context.transcripts,
+            context.summaries,
+            not self._history.keeps_users,
+            least_worth=self._history.least_worth,
         )
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)

@@ -415,10 +415,6 @@ def _by_estimate(history: Cost, room: Cost) -> bool:
 # Everything summarized anew: the newest blocks in notes of their own, by level, behind one note on all
 # older ones.
 
-# How much a compaction may fill where it summarizes everything anew: the rest is left to grow into. On a recorded
-# coding session at 8K, .75, .80 and .85 cost 1,376, 1,546 and 1,707 input tokens' worth a call with recall beyond
-# 2,000 tokens of .61, .63 and .64; at 32K all are the same.
-FULL_FRACTION = 0.8
 # Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
 MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
 # What heads a note, its id, how many messages it is on and how to see them, costs 34 to 44 tokens by the default
@@ -428,9 +424,9 @@ NOTHING = Cost(0, 0)
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM, Kind.AUTOMATED})
 
 
-def filled(room: float) -> float:
+def filled(room: float, settings: HistorySettings) -> float:
     """Return how much of a room notes and messages may fill where everything is summarized anew; grows with it."""
-    return FULL_FRACTION * room - marks(room)
+    return settings.full_fraction * room - marks(room)
 
 
 def marks(room: float) -> float:
@@ -693,7 +689,11 @@ class Compactor:
         beside = reduction.slim_fraction * room + size(self._held)
         everything = size(self._said_in_all)
         said = everything if settings.strict else reduction.user_fraction * room
-        raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if reduction.keep_fraction else 0.0
+        raw = (
+            min(raw, filled(room, settings) - least_notes - beside - min(everything, said))
+            if reduction.keep_fraction
+            else 0.0
+        )
         least = self._least_raw
         newest = size(total([step.sent_cost for step in self.source.tail[len(self.source.tail) - least :]]))
         behind = max(raw, newest, settings.keep_fraction * room)
@@ -814,7 +814,9 @@ class Compactor:
 
     def _left(self, beside: Cost) -> int:
         """Return the room for notes `beside` other parts, in the tighter unit, less a part to grow into."""
-        return min(int(filled(size(self.source.room))) - size(beside) for size in (by_bound, by_estimate))
+        return min(
+            int(filled(size(self.source.room), self.settings)) - size(beside) for size in (by_bound, by_estimate)
+        )
 
     def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Noted]:
         """Return the notes on a span of messages: the newest blocks at their levels behind one note on the rest."""

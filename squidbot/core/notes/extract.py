@@ -28,6 +28,7 @@ from squidbot.core.literals import (
     placed_literals,
 )
 from squidbot.core.messages import Category
+from squidbot.core.settings import LEAST_WORTH
 from squidbot.core.text import READ_CHARS, bounded, clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
@@ -662,9 +663,6 @@ def _count(counts: dict[str, float], names: Iterable[str]) -> None:
         counts[name] = counts.get(name, 0.0) + 1.0
 
 
-# Units of less worth are left out even if there is room. On 28 sessions at 32K .015, .005 and .002 cost 2,688, 2,760
-# and 2,820 tokens' worth a call, with a recall beyond 8,000 tokens of .898, .913 and .912.
-LEAST_WORTH_PER_TOKEN = 0.005
 # Of what notes tell, the share of what was asked and of what the assistant said: of their first tokens, and of further
 # ones. What was done takes the rest, names above all: they come back long after what was said about them. Where 24
 # recorded agents compacted, in the room of the vendor's summary, .4 of the first and .15 of the rest for what was said
@@ -732,10 +730,12 @@ def render(  # noqa: PLR0913  # as `extract`
     known: frozenset[str] = frozenset(),
     fading: float = 1.0,
     pause: Callable[[], object] = no_pause,
+    least_worth: float = LEAST_WORTH,
 ) -> Notes:
     """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`.
 
-    `fading` is the share of its worth that age has left to the newest line.
+    `fading` is the share of its worth that age has left to the newest line; words that are worth no more than
+    `least_worth` for each token are left out.
     """
     # What is said again and again is told once, where it was said last.
     last = {line.head: line for line in reading.lines.values() if line.kind is NoteKind.SAID}
@@ -743,7 +743,7 @@ def render(  # noqa: PLR0913  # as `extract`
     choices = [_LineChoice.of(line, reading, fading) for line in lines]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
-    for line, unit, tokens in _ranked(choices, set(known)):
+    for line, unit, tokens in _ranked(choices, set(known), least_worth):
         pause()
         picks.append((line, unit))
         roughly += tokens
@@ -848,7 +848,7 @@ def _is_word(text: str) -> bool:
     return " " not in text
 
 
-def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int, int, float]]:
+def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -> Iterator[tuple[int, int, float]]:
     """Yield (line, unit, rough tokens) in the order in which they are to be told; unit -1 is a line's head.
 
     What is worth its tokens most comes first; what was asked and said counts for more than that, up to its share, so
@@ -861,15 +861,19 @@ def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int
     for heap in heaps.values():
         heapq.heapify(heap)
     used, told = dict.fromkeys(NoteKind, 0.0), 0.0
+
+    def best(kind: NoteKind) -> float:
+        return _best(heaps[kind], choices, covered, least_worth)
+
     while True:
         # What has had its share is not looked at again before it is due.
-        due = {kind: _best(heaps[kind], choices, covered) for kind in _SHARES if used[kind] <= _share(kind, told)}
+        due = {kind: best(kind) for kind in _SHARES if used[kind] <= _share(kind, told)}
         kind = max(due, key=lambda kind: due[kind], default=NoteKind.DONE)
-        favoured, done = due.get(kind, 0.0), _best(heaps[NoteKind.DONE], choices, covered)
+        favoured, done = due.get(kind, 0.0), best(NoteKind.DONE)
         if favoured * _FAVOUR < done:
             kind = NoteKind.DONE
         elif not favoured:  # nor anything done
-            kind = next((kind for kind in _SHARES if _best(heaps[kind], choices, covered)), NoteKind.DONE)
+            kind = next((kind for kind in _SHARES if best(kind)), NoteKind.DONE)
         if not heaps[kind]:
             return
         _, line, unit = heapq.heappop(heaps[kind])
@@ -882,12 +886,14 @@ def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int
             heapq.heappush(heaps[kind], (-choice.density(place, covered), line, place))
 
 
-def _best(heap: list[tuple[float, int, int]], choices: list[_LineChoice], covered: set[str]) -> float:
+def _best(
+    heap: list[tuple[float, int, int]], choices: list[_LineChoice], covered: set[str], least_worth: float
+) -> float:
     """Return the worth of the best of some words for each token, and leave it in front; 0 where none is worth it."""
     while heap:
         _, line, unit = heap[0]
         worth = choices[line].density(unit, covered)
-        if worth <= LEAST_WORTH_PER_TOKEN:
+        if worth <= least_worth:
             heapq.heappop(heap)
             continue
         heapq.heapreplace(heap, (-worth, line, unit))

@@ -23,6 +23,7 @@ from squidbot.core.notes.extract import (
     words_in,
 )
 from squidbot.core.plan import NoteBlock, Representation
+from squidbot.core.settings import LEAST_WORTH
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
 
@@ -280,7 +281,8 @@ class Notebook:
 
     The ledger holds what the merged summary stands for, `pending` the fragments of the blocks behind it, in order.
     Both are built from what is stored, so that they are the same in any process. `tells_users` says that the user's
-    messages don't stand beside the notes, which tell of them. `pause` is called every few milliseconds of work.
+    messages don't stand beside the notes, which tell of them; `least_worth` is that of `HistorySettings`. `pause` is
+    called every few milliseconds of work.
     """
 
     session_id: str
@@ -289,6 +291,7 @@ class Notebook:
     summaries: SummaryStore
     tells_users: bool = False
     pause: Callable[[], object] = no_pause
+    least_worth: float = LEAST_WORTH
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -461,7 +464,9 @@ class Notebook:
         known = frozenset[str]().union(*map(self._literals, standing), *map(_literals_of, texts))
         behind = {one.first_seq: one.tokens for one in (*self.pending, *self.fresh.values()) if one.first_seq > run[1]}
         fading = math.exp(-sum(behind.values()) / FADING_TOKENS)
-        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), repr(fading), *texts)
+        source = _digest(
+            MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *map(repr, (fading, self.least_worth)), *texts
+        )
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
         made_by = f"{MADE_BY}+model" if texts else MADE_BY
         room = max(1, limit_tokens - meter.template.message_tokens)
@@ -478,6 +483,7 @@ class Notebook:
                 known=known,
                 fading=fading,
                 pause=pause,
+                least_worth=self.least_worth,
             )
             text = notes.text or header
             cost = meter.message(text)

@@ -10,6 +10,7 @@ from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.ports import SupportsGaps
+from squidbot.core.settings import LEAST_WORTH
 from squidbot.core.transcript.documents import DOCUMENT, sections
 from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.lines import LineStore
@@ -295,9 +296,9 @@ def empty_view(plan: PlanRecord | None) -> CurrentView:
 class SessionContext(NamedTuple):
     """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
-    `tells_users`: notes cover the user's messages, too. `says_notes`: the model is asked to say when it answers from
-    notes. `one_user`: no other user may see it. `wait`: how to wait for other writers, and how to let other threads go
-    on, which is a wait of 0 seconds; `None`: not at all.
+    `tells_users`: notes cover the user's messages, too. `least_worth`: that of `HistorySettings`. `says_notes`: the
+    model is asked to say when it answers from notes. `one_user`: no other user may see it. `wait`: how to wait for
+    other writers, and how to let other threads go on, which is a wait of 0 seconds; `None`: not at all.
     """
 
     session_id: str
@@ -306,6 +307,7 @@ class SessionContext(NamedTuple):
     renderer: Renderer
     scope: Scope | None = None
     tells_users: bool = False
+    least_worth: float = LEAST_WORTH
     says_notes: bool = False
     one_user: bool = False
     wait: Wait | None = None

@@ -342,7 +342,7 @@ def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
     reduction = Reduction(0.0, 0.0, 0.1, 0.45)
     at = source([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
     (told,) = runs(batch(at, reduction, notes, chain=False, level_fraction=0.0))
-    assert notes.limits == [int(filled(1000)) - 550 - 20 * len(told[3])]
+    assert notes.limits == [int(filled(1000, SETTINGS)) - 550 - 20 * len(told[3])]
     full = source([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
     assert [run[2] for run in runs(batch(full, reduction, notes, chain=False))] == ["absent"]
 
