@@ -1,6 +1,7 @@
 """The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
 
-For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too.
+For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too; for `corpus`, which is measured
+only where it is named, `[--sessions DIR] [--rivals [SCRIPT]] [--window N]`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import (
     calibration,
+    corpus,
     disk,
     faults,
     hosts,
@@ -45,7 +47,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 # Where the ranks of a real tokenizer are looked for if --ranks names none.
-RANKS = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "tokenizers" / "o200k_base.tiktoken"
+SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
+RANKS = SHARED / "data" / "tokenizers" / "o200k_base.tiktoken"
+# Recorded sessions, other managers, and what agents carried over compactions, where none are named.
+SESSIONS, RIVALS, CARRY = SHARED / "data" / "sessions", SHARED / "bench" / "rivals.py", SHARED / "bench" / "carry.py"
 
 
 class Run(NamedTuple):
@@ -58,6 +63,8 @@ class Run(NamedTuple):
     progress: Progress
     transcript: Path | None = None
     window: int | None = None
+    sessions: Path | None = None
+    rival_script: Path | None = None
 
     def turn(self) -> Result:
         """Measure turns."""
@@ -126,6 +133,16 @@ class Run(NamedTuple):
         """Measure what hosts ship themselves, beside squidbot."""
         return rivals.measure(self.sizes.history, self.folder, self.progress)
 
+    def corpus(self) -> Result:
+        """Measure recorded sessions of many agents."""
+        windows = (self.window,) if self.window else corpus.WINDOWS if self.sizes is FULL else (32_000,)
+        folder = self.sessions or (SESSIONS if SESSIONS.is_dir() else None)
+        carry = CARRY if self.sizes is FULL and CARRY.is_file() else None
+        ranks = self.ranks or (RANKS if RANKS.exists() else None)
+        ranks = ranks if self._counter() else None
+        amount = corpus.Amount(folder, self.sizes.sessions, windows, self.rival_script, carry, ranks)
+        return corpus.measure(amount, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -177,6 +194,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "hosts": Run.hosts,
     "ticks": Run.ticks,
     "rivals": Run.rivals,
+    "corpus": Run.corpus,
     "policy": Run.policy,
     "schedule": Run.schedule,
     "calibration": Run.calibration,
@@ -193,8 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args.keep.mkdir(parents=True, exist_ok=True)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
         files = Files(sizes.messages, folder, args.keep, progress)
-        run = Run(sizes, files, folder, args.ranks, progress, args.transcript, args.window)
-        results = [PARTS[name](run) for name in args.only or PARTS]
+        run = Run(sizes, files, folder, args.ranks, progress, args.transcript, args.window, args.sessions, args.rivals)
+        # Half an hour, and none of it about speed: that part is for whoever asks for it.
+        results = [PARTS[name](run) for name in args.only or (name for name in PARTS if name != "corpus")]
     progress("")
     print(as_text(results))
     if args.json:
@@ -211,7 +230,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
     parser.add_argument("--transcript", type=Path, metavar="FILE", help="schedule, calibration: a recorded talk")
-    parser.add_argument("--window", type=int, metavar="N", help="schedule, calibration: this window alone, in tokens")
+    parser.add_argument("--window", type=int, metavar="N", help="the same, and corpus: this window alone, in tokens")
+    parser.add_argument("--sessions", type=Path, metavar="DIR", help="corpus: a folder of transcripts")
+    parser.add_argument(
+        "--rivals", type=Path, nargs="?", const=RIVALS, metavar="SCRIPT", help="corpus: other managers beside squidbot"
+    )
     return parser
 
 

@@ -41,12 +41,16 @@ class Bar:
 
 @dataclass(slots=True)
 class Result:
-    """What one part of the benchmarks found. `remarks` are sentences that the figures need beside them."""
+    """What one part of the benchmarks found.
+
+    `remarks` are sentences that the figures need beside them, `drawings` are of lines of text, for a terminal alone.
+    """
 
     part: str
     tables: list[Table] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    drawings: list[str] = field(default_factory=list)
 
 
 class Progress:
@@ -71,7 +75,7 @@ def as_text(results: list[Result]) -> str:
     for result in results:
         for table in result.tables:
             lines += _table_lines(table)
-        lines += [f"  {remark}" for remark in result.remarks] + [""]
+        lines += [*(f"{drawing}\n" for drawing in result.drawings), *(f"  {remark}" for remark in result.remarks), ""]
     bars = [bar for result in results for bar in result.bars]
     if bars:
         lines.append("Bars")

@@ -23,7 +23,7 @@ class Sizes(NamedTuple):
     `messages` are seeded, `windows` in tokens; `turns` of a warm session, `fresh` objects and `processes` a figure;
     `exchanges` for the disk, `policy_turns` of the replayed conversation; `noises` put into a file, a message of `huge`
     MB; durable `memories`; `vectors` beside an index; messages of a conversation in a `hosted` program; a `history` in
-    tokens; conversations `served` in one event loop.
+    tokens; conversations `served` in one event loop; the smallest recorded `sessions` of a folder.
     """
 
     messages: tuple[int, ...]
@@ -40,11 +40,12 @@ class Sizes(NamedTuple):
     hosted: tuple[int, ...]
     history: int
     served: Served
+    sessions: int
 
 
 FULL = Sizes(
     (1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50, (20_000, 1_000_000),
-    (1_000, 100_000, 1_000_000), (1_000, 100_000), 60_000, Served(100, 300_000, 15.0),
+    (1_000, 100_000, 1_000_000), (1_000, 100_000), 60_000, Served(100, 300_000, 15.0), 1_000,
 )  # fmt: skip
 QUICK = Sizes(
     (1_000, 100_000),
@@ -61,8 +62,9 @@ QUICK = Sizes(
     (1_000, 10_000),
     60_000,
     Served(100, 300_000, 5.0),
+    6,
 )
-TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,), (40, 400), (40,), 3_000, Served(2, 3_000, 0.1))
+TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,), (40, 400), (40,), 3_000, Served(2, 3_000, 0.1), 1)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.__main__ import PARTS
+from benchmarks.__main__ import PARTS, main
 from benchmarks.calibration import NOT_MEASURED
 from benchmarks.latency import Latency
 
@@ -37,6 +37,16 @@ ALL = [
     "hosts",
     "ticks",
 ]
+# What is measured where it is named.
+NAMED = ["corpus"]
+
+
+# Another manager: it writes figures as a script of rivals does.
+OTHERS = """
+import json, pathlib, sys
+row = {"bite": 7, "nlr": {"8000": 0.1, "32000": None}, "users": 0.2, "breaks": 1, "over": 0, "pairs": 0}
+pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({"keeps nothing": row}))
+"""
 
 
 class Ran(NamedTuple):
@@ -60,7 +70,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 def test_benchmarks_have_the_parts_that_are_tried_here() -> None:
     """A new one is measured by what stands below, too."""
-    assert set(PARTS) == set(ALL)
+    assert set(PARTS) == {*ALL, *NAMED}
 
 
 def test_benchmarks_measure_what_is_named_or_every_part(run: Ran) -> None:
@@ -70,6 +80,35 @@ def test_benchmarks_measure_what_is_named_or_every_part(run: Ran) -> None:
     for part in parts:
         values = [value for table in part["tables"] for row in table["rows"].values() for value in row.values()]
         assert any(value for value in values) or part["remarks"] == [NOT_MEASURED]
+
+
+def test_recorded_sessions_are_scored_under_each_strategy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The example, beside another manager by a script: a row each, the front drawn, most own words kept, none over."""
+    script = tmp_path / "others.py"
+    script.write_text(OTHERS, encoding="utf-8")
+    figures = tmp_path / "figures.json"
+    sessions = ["--sessions", str(ROOT / "examples"), "--rivals", str(script), "--json", str(figures)]
+    assert main(["--tiny", "--only", "corpus", "--window", "8000", *sessions]) == 0
+    (table,) = json.loads(figures.read_text(encoding="utf-8"))["parts"][0]["tables"]
+    assert list(table["rows"]) == ["coherence", "balanced", "speed", "keeps nothing"]
+    for name in ("coherence", "balanced", "speed"):
+        row = table["rows"][name]
+        assert row["cost"] > 500
+        assert row["> 8K"] > 0.5
+        assert row["own words"] > 0.8
+        assert row["over"] == row["parted"] == row["under"] == row["refused"] == 0
+    assert table["rows"]["keeps nothing"]["cost"] == 7
+    printed = capsys.readouterr().out
+    assert "Front at 8,000 tokens" in printed
+    assert "a coherence, b balanced, c speed, d keeps nothing" in printed
+
+
+def test_benchmarks_without_recorded_sessions_say_what_they_need(tmp_path: Path) -> None:
+    """An empty folder gives a remark, and no figure."""
+    figures = tmp_path / "figures.json"
+    assert main(["--tiny", "--only", "corpus", "--sessions", str(tmp_path), "--json", str(figures)]) == 0
+    (part,) = json.loads(figures.read_text(encoding="utf-8"))["parts"]
+    assert (part["tables"], part["remarks"]) == ([], ["not measured: name a folder of transcripts with --sessions"])
 
 
 def test_benchmarks_measure_the_floor_in_the_same_run(run: Ran) -> None:

@@ -10,7 +10,8 @@ The agent's next recorded message shows what it needed. The measures, for each c
 - reuse: the share of all input tokens that were a cached prefix; breaks: requests that do not extend the one before;
 - nlr, needed-literal recall: of the paths, identifiers, hashes and numbers that the agent wrote next and that had
   stood in the conversation before, the share that stands verbatim in the request, by their age in tokens;
-- users: the share of the user's earlier messages that stand verbatim in the request.
+- users: the share of earlier messages in the user's role that stand verbatim in the request; own: of those that no
+  program wrote.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Cost, Usage
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, measure
-from squidbot.core.view.steps import total
+from squidbot.core.view.steps import is_automated, total
 from squidbot.replay.terms import SCORING
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class Tally:
     largest_tokens: int = 0
     users_held: int = 0
     users_all: int = 0
+    own_held: int = 0
+    own_all: int = 0
     needed: Counter[int] = field(default_factory=Counter)
     held: Counter[int] = field(default_factory=Counter)
 
@@ -130,8 +133,8 @@ class Tally:
         """Add other sums."""
         for name in ("calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.users_held += other.users_held
-        self.users_all += other.users_all
+        for name in ("users_held", "users_all", "own_held", "own_all"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest_tokens = max(self.largest_tokens, other.largest_tokens)
         self.needed.update(other.needed)
         self.held.update(other.held)
@@ -155,6 +158,11 @@ class Tally:
     def users_verbatim(self) -> float:
         """The share of the user's earlier messages that stood verbatim in requests; 1 where there was none."""
         return self.users_held / self.users_all if self.users_all else 1.0
+
+    @property
+    def own_verbatim(self) -> float:
+        """The same of those that the user wrote, and no program."""
+        return self.own_held / self.own_all if self.own_all else 1.0
 
     @property
     def nlr(self) -> dict[int, float | None]:
@@ -199,6 +207,7 @@ class Scorer:
         self._position_tokens = 0
         self._last_seen: dict[str, int] = {}
         self._users: list[str] = []
+        self._own: list[str] = []
 
     def take(
         self,
@@ -247,6 +256,8 @@ class Scorer:
         texts = {block.text for block in blocks if block.role == "user"}
         self.tally.users_held += sum(text in texts for text in self._users)
         self.tally.users_all += len(self._users)
+        self.tally.own_held += sum(text in texts for text in self._own)
+        self.tally.own_all += len(self._own)
 
     def _read_on(self, index: int) -> None:
         """Read the messages before `index`."""
@@ -254,6 +265,7 @@ class Scorer:
             message = self._recording.messages[at]
             if message[0].role == "user":
                 self._users.append(message[0].text)
+                self._own += [] if is_automated(message[0].text) else [message[0].text]
             if message[0].role != "system":
                 self._position_tokens += self._ruler.cost(message).estimate
                 self._last_seen.update(dict.fromkeys(self._literals(at), self._position_tokens))

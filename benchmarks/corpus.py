@@ -1,0 +1,263 @@
+"""Recorded sessions of many agents: what each strategy costs and keeps in each window, and p99 of its decisions.
+
+`--sessions DIR` names a folder of transcripts; `--rivals` replays them through other managers, too, by a script that
+takes `TRANSCRIPT --window N --json FILE`. Beside the sessions a folder `compactions` may lie, with what agents carried
+over compactions of their own: a script `carry.py` compares that with squidbot's notes of the same size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from benchmarks.report import Bar, Result, Table
+from squidbot.core.settings import STRATEGIES
+from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
+from squidbot.replay.metrics import Ruler
+from squidbot.replay.runner import Places, conversations_of, replay
+from squidbot.replay.terms import open_replay_store, terms_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from squidbot.core.ports import TokenCounter
+    from squidbot.replay.runner import ReplayCall
+
+__all__ = ["WINDOWS", "Amount", "measure"]
+
+WINDOWS = (8_000, 16_000, 32_000, 128_000)
+# The cost of a call; names kept that were last seen so many tokens ago; the user's own messages. `users` counts those
+# that programs wrote in the user's role as well.
+COST, RECALL, OLD_RECALL, OWN = "cost", "> 8K", "> 32K", "own words"
+_COLUMNS = (COST, RECALL, f"{RECALL} tenth", OLD_RECALL, f"{OLD_RECALL} tenth", OWN, f"{OWN} tenth", "users",
+            "breaks", "over", "parted", "under", "refused", "p99 ms")  # fmt: skip
+# What the issue of quality asks for at 32,000 tokens: of the median, and of the worst tenth.
+_BAR_WINDOW, _P99_MS = 32_000, 100.0
+_ASKED = {"balanced": (2_500, (0.96, 0.85), (0.90, 0.70)), "coherence": (4_500, (0.99, 0.92), (0.95, 0.80))}
+_OWN_ASKED = (1.0, 0.9)
+# The same of what is carried over a compaction in as many tokens, and in twice as many: the least median of each.
+_CARRIED = {"N1": {"literals": 0.7, "words": 0.3, "users": 0.9}, "N2": {"literals": 0.9, "words": 0.4, "users": 1.0}}
+# Of the drawing, in characters.
+_WIDTH, _HEIGHT = 76, 16
+
+
+class Amount(NamedTuple):
+    """What is replayed: the smallest `sessions` of a folder, None for no folder, in these windows.
+
+    `rivals` is the script of other managers, `carry` that of compactions, None for neither; `ranks` are those of the
+    tokenizer that measures all requests, None for squidbot's own.
+    """
+
+    folder: Path | None
+    sessions: int
+    windows: Sequence[int] = WINDOWS
+    rivals: Path | None = None
+    carry: Path | None = None
+    ranks: Path | None = None
+
+
+class Score(NamedTuple):
+    """What one policy cost and kept in one session; None for what nothing was needed of, or nobody measures."""
+
+    policy: str
+    cost: float
+    recall: float | None
+    old_recall: float | None
+    own: float | None
+    users: float
+    breaks: int
+    over: int
+    parted: int
+    under: int = 0
+    refused: int = 0
+    p99_ms: float | None = None
+
+
+def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
+    """Replay the sessions under each strategy, and what else there is."""
+    result = Result("corpus")
+    paths = sorted(amount.folder.glob("*.jsonl"), key=lambda path: path.stat().st_size) if amount.folder else []
+    paths = paths[: amount.sessions]
+    if not paths:
+        result.remarks.append("not measured: name a folder of transcripts with --sessions")
+        return result
+    for window in amount.windows:
+        scores = _scores(paths, window, amount, progress)
+        policies = list(dict.fromkeys(score.policy for score in scores))
+        of = {name: [score for score in scores if score.policy == name] for name in policies}
+        rows = tuple((name, _row(of[name])) for name in policies)
+        title = f"{len(paths)} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
+        result.tables.append(Table(title, _COLUMNS, rows))
+        result.drawings += _front(window, of)
+        if window == _BAR_WINDOW:
+            result.bars += [bar for name in _ASKED for bar in _bars(name, of.get(name, []))]
+    if amount.carry and amount.folder and (cases := sorted((amount.folder.parent / "compactions").glob("*.json"))):
+        progress(f"corpus: {len(cases)} compactions")
+        _carried(result, amount.carry, cases)
+    return result
+
+
+def _scores(paths: Sequence[Path], window: int, amount: Amount, progress: Callable[[str], None]) -> list[Score]:
+    """Return the scores of all sessions in one window, by policy in a fixed order."""
+    jobs = [partial(_replayed, path, window, name, amount.ranks) for name in STRATEGIES for path in reversed(paths)]
+    if amount.rivals:
+        jobs += [partial(_rivals, amount.rivals, path, window) for path in reversed(paths)]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(job): number for number, job in enumerate(jobs)}
+        found: dict[int, list[Score]] = {}
+        for done in as_completed(waiting):
+            found[waiting[done]] = done.result()
+            progress(f"corpus: {window:,} tokens, {len(found)} of {len(jobs)} replays")
+    return [score for number in range(len(jobs)) for score in found[number]]
+
+
+def _replayed(path: Path, window: int, strategy: str, ranks: Path | None) -> list[Score]:
+    """Replay one file under a strategy."""
+    classes = builtin_counter("classes")
+    ruler = Ruler(_real(ranks) or classes)
+    terms = terms_for(window, None, strategy, classes, "tokens")
+    scores: list[Score] = []
+    with open_replay_store(None) as store:
+        for conversation in conversations_of(Places((str(path),))):
+            calls: list[bool] = []
+
+            def watch(call: ReplayCall, calls: list[bool] = calls) -> None:
+                costs = (ruler.measured(block.role, block.text).cost.estimate for block in call.blocks or ())
+                calls.append(call.bound_tokens < sum(cost - TEMPLATE_TOKENS for cost in costs))
+
+            outcome = replay(conversation, terms, store, ruler, watch)
+            tally, recall = outcome.tally, outcome.tally.nlr
+            slowest = sorted(outcome.seconds)[len(outcome.seconds) * 99 // 100] * 1e3 if outcome.seconds else None
+            scores.append(
+                Score(
+                    strategy,
+                    tally.bite,
+                    recall[8_000],
+                    recall[32_000],
+                    tally.own_verbatim,
+                    tally.users_verbatim,
+                    tally.breaks,
+                    tally.over,
+                    tally.pairs_broken,
+                    sum(calls),
+                    len(outcome.failures),
+                    slowest,
+                )
+            )
+    return scores
+
+
+def _real(ranks: Path | None) -> TokenCounter | None:
+    if ranks is None:
+        return None
+    from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
+
+    return TiktokenCounter(ranks)
+
+
+def _rivals(script: Path, path: Path, window: int) -> list[Score]:
+    """Return what other managers cost and keep, by the script; nothing where a manager fails."""
+    rows = _run(script, str(path), "--window", str(window))
+    assert isinstance(rows, dict)
+    return [_rival(name, row) for name, row in rows.items()]
+
+
+def _rival(name: str, row: dict[str, Any]) -> Score:
+    recall = row["nlr"]
+    counted = row["users"], row["breaks"], row["over"], row["pairs"]
+    return Score(name, row["bite"], recall["8000"], recall["32000"], None, *counted)
+
+
+def _run(script: Path, *arguments: str) -> object:
+    """Return the JSON that a script writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        command = [sys.executable, str(script), *arguments, "--json", str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # the caller's own script
+        if done.returncode or not out.exists():
+            raise RuntimeError(f"{script.name} ended with {done.returncode}: {done.stderr[-300:]}")
+        return json.loads(out.read_text(encoding="utf-8"))
+
+
+def _row(scores: Sequence[Score]) -> tuple[float | None, ...]:
+    """Return the figures of a policy, as the columns name them."""
+    pairs = [_spread(score.recall for score in scores), _spread(score.old_recall for score in scores)]
+    pairs.append(_spread(score.own for score in scores))
+    slow = [score.p99_ms for score in scores if score.p99_ms is not None]
+    return (
+        statistics.median(score.cost for score in scores),
+        *(figure for pair in pairs for figure in pair),
+        statistics.median(score.users for score in scores),
+        statistics.median(score.breaks for score in scores),
+        *(float(sum(getattr(one, name) for one in scores)) for name in ("over", "parted", "under", "refused")),
+        max(slow, default=None),
+    )
+
+
+def _spread(values: Iterable[float | None]) -> tuple[float | None, float | None]:
+    """Return the median and the worst tenth; None for both where there is no value."""
+    found = sorted(value for value in values if value is not None)
+    return (statistics.median(found), found[len(found) // 10]) if found else (None, None)
+
+
+def _bars(name: str, scores: Sequence[Score]) -> Iterator[Bar]:
+    if not scores:
+        return
+    row = _row(scores)
+    cost, recall, old = _ASKED[name]
+    yield Bar(f"corpus, {name}: cost, median", row[0] or 0.0, at_most=cost)
+    for place, (what, asked) in enumerate(((RECALL, recall), (OLD_RECALL, old), (OWN, _OWN_ASKED))):
+        for column, least, of in zip((1, 2), asked, ("median", "worst tenth"), strict=True):
+            figure = row[2 * place + column]
+            if figure is not None:
+                yield Bar(f"corpus, {name}: {what}, {of}", figure, at_least=least)
+    for place, what in enumerate(("over", "parted", "under"), _COLUMNS.index("over")):
+        yield Bar(f"corpus, {name}: requests {what}", row[place] or 0.0, at_most=0)
+    yield Bar(f"corpus, {name}: a decision, p99 of the worst session, ms", row[-1] or 0.0, at_most=_P99_MS)
+
+
+def _front(window: int, of: dict[str, list[Score]]) -> list[str]:
+    """Return the policies as points of cost (to the right) and recall (upwards), drawn; nothing without any."""
+    points = {name: (_row(scores)[0] or 0.0, _row(scores)[1]) for name, scores in of.items()}
+    known = {name: (cost, recall) for name, (cost, recall) in points.items() if recall is not None}
+    if not known:
+        return []
+    costs, recalls = zip(*known.values(), strict=True)
+    rows = [[" "] * _WIDTH for _ in range(_HEIGHT)]
+    for mark, (cost, recall) in zip(ascii_lowercase, known.values(), strict=False):
+        across = round((cost - min(costs)) / (max(costs) - min(costs) or 1.0) * (_WIDTH - 1))
+        up = round((recall - min(recalls)) / (max(recalls) - min(recalls) or 1.0) * (_HEIGHT - 1))
+        rows[_HEIGHT - 1 - up][across] = mark
+    edges = {0: f"{max(recalls):.3f}", _HEIGHT - 1: f"{min(recalls):.3f}"}
+    drawn = [f"  {edges.get(at, ''):>5} |{''.join(row).rstrip()}" for at, row in enumerate(rows)]
+    axis = f"        {min(costs):<{_WIDTH - 8},.0f}{max(costs):>8,.0f}"
+    legend = "  " + ", ".join(f"{mark} {name}" for mark, name in zip(ascii_lowercase, known, strict=False))
+    title = f"Front at {window:,} tokens: names kept beyond 8,000 tokens, by cost"
+    return ["\n".join([title, *drawn, f"        {'-' * _WIDTH}", axis, legend])]
+
+
+def _carried(result: Result, script: Path, cases: Sequence[Path]) -> None:
+    """Add what is kept over a compaction: by the vendor's summary (V), and by squidbot in its size and twice that."""
+    rows = _run(script, *map(str, cases), "--times", "1", "2")
+    assert isinstance(rows, list)
+    kinds = ("literals", "words", "users", "users4")
+    lines = []
+    for name in ("V", "N1", "N2"):
+        made = [row[name] for row in rows if row[name]]
+        figures = {kind: _spread(one[kind] for one in made) for kind in kinds}
+        lines.append((name, tuple(figure for kind in kinds for figure in figures[kind])))
+        for kind, least in _CARRIED.get(name, {}).items():
+            result.bars.append(Bar(f"carried, {name}: {kind}, median", figures[kind][0] or 0.0, at_least=least))
+    title = f"{len(cases)} compactions: the vendor's summary (V), and notes of its size (N1) and twice that (N2)"
+    columns = tuple(text for kind in kinds for text in (kind, f"{kind} tenth"))
+    result.tables.append(Table(title, columns, tuple(lines)))
