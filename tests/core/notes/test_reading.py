@@ -65,6 +65,14 @@ def test_read_counts_a_repeated_command_and_tells_how_it_ended() -> None:
     ]
 
 
+def test_read_tells_what_a_call_is_for() -> None:
+    """In the agent's own words: the first sentence of its description, and no other argument, is read as speech."""
+    given = call("1", "bash", command="go test ./...", description="Check the rounding again. Then commit.", cwd="/srv")
+    (line,) = read([said("assistant", "", given)], users_verbatim=True).lines.values()
+    assert line.head == "bash: go test ./..."
+    assert list(line.sentences) == ["Check the rounding again."]
+
+
 def test_read_shows_what_a_short_command_gave() -> None:
     """A branch, a commit, a count: the outcome in the tool's own words."""
     reading = read(
