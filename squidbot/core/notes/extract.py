@@ -677,9 +677,9 @@ _FIRST_TOKENS = 1_500
 _FAVOUR = 3.0
 # How much more a plain word that was said just now is worth than an old one, and how much faster that fades than names
 # do: by a factor of e in 40,000 tokens. On 24 recorded sessions rare words of the newest 8,000 tokens came back three
-# and a half times as often as those of more than 32,000 tokens ago; 2.5 and 4 kept .391 and .396 of the words that came
-# back in twice the room of the vendor's summary, .409 with what calls are for.
-_RECENT_WORTH, _RECENT_FADING = 4.0, 3.0
+# and a half times as often as those of more than 32,000 tokens ago. 2.5 and 4 kept .394 and .409 of the words that came
+# back in twice the room of the vendor's summary, and at 8K .862 and .842 of the names of more than 2,000 tokens ago.
+_RECENT_WORTH, _RECENT_FADING = 2.5, 3.0
 # From so many messages on, a word is common.
 _MOST_SAID = 6
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
@@ -813,7 +813,8 @@ class _LineChoice:
     @classmethod
     def of(cls, line: NoteLine, reading: NoteMaterial, fading: float) -> _LineChoice:
         # What was meant matters while it is new, more than literals do.
-        recent = 1.0 + _RECENT_WORTH * (fading * line.fading) ** _RECENT_FADING
+        newest = _RECENT_WORTH * (fading * line.fading) ** _RECENT_FADING
+        recent = 1.0 if line.kind is NoteKind.DONE else 1.0 + newest
         full = _Words(line.heading, reading, recent)
         short = _Words(NoteUnit(line.short, NoteKind.DONE, line.weight), reading) if line.short else full
         units = line.units
