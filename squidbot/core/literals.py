@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from squidbot.core.text import bounded
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -227,9 +229,12 @@ def about_tokens(text: str) -> float:
 
 @lru_cache(maxsize=32)  # what is cut on arrival is cut shorter in each compaction
 def ranked_literals(text: str) -> tuple[str, ...]:
-    """Return the literals of a text, each once, the most likely to be written again for the tokens it costs first."""
+    """Return the literals of a text, each once, the most likely to be written again for the tokens it costs first.
+
+    A text that is too long to read whole is read at both ends (`bounded`).
+    """
     worths = {
         name: PLACE_WORTH[place] * form_worth(name) / about_tokens(name)
-        for name, place in placed_literals(text).items()
+        for name, place in placed_literals(bounded(text)).items()
     }
     return tuple(sorted(worths, key=lambda name: -worths[name]))

@@ -14,6 +14,7 @@ from squidbot.core.literals import about_tokens, literals_of, ranked_literals
 from squidbot.core.messages import Category, Cost, Kind, Part, labelled
 from squidbot.core.plan import Representation
 from squidbot.core.ports import SupportsImages
+from squidbot.core.text import bounded
 from squidbot.core.transcript.markers import MarkedMessage, marked_lines, may_mark
 from squidbot.core.view.marks import harmless, without_recalled
 from squidbot.core.view.steps import Step, steps_of
@@ -115,8 +116,8 @@ class _Cut(NamedTuple):
             if used > most_tokens:
                 break
             found.append(name)
-        left = set(found) - shown
-        return sorted(left, key=lambda name: (self.text.find(name), name)), used if left else 0.0
+        left, read = set(found) - shown, bounded(self.text)
+        return sorted(left, key=lambda name: (read.find(name), name)), used if left else 0.0
 
     def made(self, kept: int, names: Sequence[str] = ()) -> str:
         """Return the text with so many characters of it, and these names in the marker."""

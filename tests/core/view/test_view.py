@@ -407,6 +407,13 @@ def test_a_cut_names_what_it_leaves_out() -> None:
     assert CLASSES.text(made).bound <= 800
 
 
+def test_what_a_cut_names_is_read_at_both_ends_of_a_huge_text() -> None:
+    """Names far from both ends are not looked for: an answer of many megabytes must not hold up a turn."""
+    words, plain = "x " * 2000 + "\n", "plain words\n" * 20_000
+    text = f"{words}opens_near = 1\n{plain}lies_between = 2\n{plain}ends_near = 3\n{words}"
+    assert named(slim(text, 400, CLASSES, "m1")) == ["opens_near", "ends_near"]
+
+
 NAMED_LINES = st.lists(
     st.sampled_from(
         ["import os.path", "def read_rows(path):", "  total_rows += 1", "see src/a/b.py", "plain words", "x"]
