@@ -138,8 +138,7 @@ class Run(NamedTuple):
         windows = (self.window,) if self.window else corpus.WINDOWS if self.sizes is FULL else (32_000,)
         folder = self.sessions or (SESSIONS if SESSIONS.is_dir() else None)
         carry = CARRY if self.sizes is FULL and CARRY.is_file() else None
-        ranks = self.ranks or (RANKS if RANKS.exists() else None)
-        ranks = ranks if self._counter() else None
+        ranks = self._ranks if self._counter() else None
         amount = corpus.Amount(folder, self.sizes.sessions, windows, self.rival_script, carry, ranks)
         return corpus.measure(amount, self.progress)
 
@@ -157,20 +156,22 @@ class Run(NamedTuple):
         """Measure bounds beside bills."""
         windows = (self.window,) if self.window else calibration.WINDOWS
         turns = min(self.sizes.policy_turns, calibration.MOST_TURNS)
-        path = self.ranks or (RANKS if RANKS.exists() else None)
-        ranks = str(path) if path and self._counter() else None
+        ranks = str(self._ranks) if self._counter() else None
         return calibration.measure(schedule.Amount(windows, turns, self.transcript), ranks, self.progress)
 
     def _counter(self) -> TokenCounter | None:
         """Return the real tokenizer; None where there are no ranks, or no package that reads them."""
-        path = self.ranks or (RANKS if RANKS.exists() else None)
-        if path is None:
+        if self._ranks is None:
             return None
         try:
             from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
         except ImportError:
             return None
-        return TiktokenCounter(path)
+        return TiktokenCounter(self._ranks)
+
+    @property
+    def _ranks(self) -> Path | None:
+        return self.ranks or (RANKS if RANKS.exists() else None)
 
     @property
     def _window(self) -> int:

@@ -21,6 +21,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.report import Bar, Result, Table
+from squidbot.cli.replay_results import percentile
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
 from squidbot.replay.metrics import Ruler
@@ -38,9 +39,7 @@ __all__ = ["WINDOWS", "Amount", "measure"]
 WINDOWS = (8_000, 16_000, 32_000, 128_000)
 # The cost of a call; names kept that were last seen so many tokens ago; the user's own messages. `users` counts those
 # that programs wrote in the user's role as well.
-COST, RECALL, OLD_RECALL, OWN = "cost", "> 8K", "> 32K", "own words"
-_COLUMNS = (COST, RECALL, f"{RECALL} tenth", OLD_RECALL, f"{OLD_RECALL} tenth", OWN, f"{OWN} tenth", "users",
-            "breaks", "over", "parted", "under", "refused", "p99 ms")  # fmt: skip
+COST, RECALL, OLD_RECALL, OWN, P99 = "cost", "> 8K", "> 32K", "own words", "p99 ms"
 # What the issue of quality asks for at 32,000 tokens: of the median, and of the worst tenth.
 _BAR_WINDOW, _P99_MS = 32_000, 100.0
 _ASKED = {"balanced": (2_500, (0.96, 0.85), (0.90, 0.70)), "coherence": (4_500, (0.99, 0.92), (0.95, 0.80))}
@@ -94,13 +93,13 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     for window in amount.windows:
         scores = _scores(paths, window, amount, progress)
         policies = list(dict.fromkeys(score.policy for score in scores))
-        of = {name: [score for score in scores if score.policy == name] for name in policies}
-        rows = tuple((name, _row(of[name])) for name in policies)
+        rows = {name: _row([score for score in scores if score.policy == name]) for name in policies}
         title = f"{len(paths)} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
-        result.tables.append(Table(title, _COLUMNS, rows))
-        result.drawings += _front(window, of)
+        lines = tuple((name, tuple(row.values())) for name, row in rows.items())
+        result.tables.append(Table(title, tuple(next(iter(rows.values()))), lines))
+        result.drawings += _front(window, rows)
         if window == _BAR_WINDOW:
-            result.bars += [bar for name in _ASKED for bar in _bars(name, of.get(name, []))]
+            result.bars += [bar for name in _ASKED for bar in _bars(name, rows[name])]
     if amount.carry and amount.folder and (cases := sorted((amount.folder.parent / "compactions").glob("*.json"))):
         progress(f"corpus: {len(cases)} compactions")
         _carried(result, amount.carry, cases)
@@ -137,7 +136,7 @@ def _replayed(path: Path, window: int, strategy: str, ranks: Path | None) -> lis
 
             outcome = replay(conversation, terms, store, ruler, watch)
             tally, recall = outcome.tally, outcome.tally.nlr
-            slowest = sorted(outcome.seconds)[len(outcome.seconds) * 99 // 100] * 1e3 if outcome.seconds else None
+            late = percentile(outcome.seconds, 0.99)
             scores.append(
                 Score(
                     strategy,
@@ -151,7 +150,7 @@ def _replayed(path: Path, window: int, strategy: str, ranks: Path | None) -> lis
                     tally.pairs_broken,
                     sum(calls),
                     len(outcome.failures),
-                    slowest,
+                    late and late * 1e3,
                 )
             )
     return scores
@@ -189,19 +188,17 @@ def _run(script: Path, *arguments: str) -> object:
         return json.loads(out.read_text(encoding="utf-8"))
 
 
-def _row(scores: Sequence[Score]) -> tuple[float | None, ...]:
-    """Return the figures of a policy, as the columns name them."""
-    pairs = [_spread(score.recall for score in scores), _spread(score.old_recall for score in scores)]
-    pairs.append(_spread(score.own for score in scores))
-    slow = [score.p99_ms for score in scores if score.p99_ms is not None]
-    return (
-        statistics.median(score.cost for score in scores),
-        *(figure for pair in pairs for figure in pair),
-        statistics.median(score.users for score in scores),
-        statistics.median(score.breaks for score in scores),
-        *(float(sum(getattr(one, name) for one in scores)) for name in ("over", "parted", "under", "refused")),
-        max(slow, default=None),
-    )
+def _row(scores: Sequence[Score]) -> dict[str, float | None]:
+    """Return the figures of a policy by their columns."""
+    row: dict[str, float | None] = {COST: statistics.median(score.cost for score in scores)}
+    for column, name in ((RECALL, "recall"), (OLD_RECALL, "old_recall"), (OWN, "own")):
+        row[column], row[f"{column} tenth"] = _spread(getattr(score, name) for score in scores)
+    for name in ("users", "breaks"):
+        row[name] = statistics.median(getattr(score, name) for score in scores)
+    for name in ("over", "parted", "under", "refused"):
+        row[name] = float(sum(getattr(score, name) for score in scores))
+    row[P99] = max((score.p99_ms for score in scores if score.p99_ms is not None), default=None)
+    return row
 
 
 def _spread(values: Iterable[float | None]) -> tuple[float | None, float | None]:
@@ -210,36 +207,33 @@ def _spread(values: Iterable[float | None]) -> tuple[float | None, float | None]
     return (statistics.median(found), found[len(found) // 10]) if found else (None, None)
 
 
-def _bars(name: str, scores: Sequence[Score]) -> Iterator[Bar]:
-    if not scores:
-        return
-    row = _row(scores)
+def _bars(name: str, row: dict[str, float | None]) -> Iterator[Bar]:
     cost, recall, old = _ASKED[name]
-    yield Bar(f"corpus, {name}: cost, median", row[0] or 0.0, at_most=cost)
-    for place, (what, asked) in enumerate(((RECALL, recall), (OLD_RECALL, old), (OWN, _OWN_ASKED))):
-        for column, least, of in zip((1, 2), asked, ("median", "worst tenth"), strict=True):
-            figure = row[2 * place + column]
+    yield Bar(f"corpus, {name}: cost, median", row[COST] or 0.0, at_most=cost)
+    for column, (median, tenth) in {RECALL: recall, OLD_RECALL: old, OWN: _OWN_ASKED}.items():
+        for key, least, of in ((column, median, "median"), (f"{column} tenth", tenth, "worst tenth")):
+            figure = row[key]
             if figure is not None:
-                yield Bar(f"corpus, {name}: {what}, {of}", figure, at_least=least)
-    for place, what in enumerate(("over", "parted", "under"), _COLUMNS.index("over")):
-        yield Bar(f"corpus, {name}: requests {what}", row[place] or 0.0, at_most=0)
-    yield Bar(f"corpus, {name}: a decision, p99 of the worst session, ms", row[-1] or 0.0, at_most=_P99_MS)
+                yield Bar(f"corpus, {name}: {column}, {of}", figure, at_least=least)
+    for what in ("over", "parted", "under"):
+        yield Bar(f"corpus, {name}: requests {what}", row[what] or 0.0, at_most=0)
+    yield Bar(f"corpus, {name}: a decision, p99 of the worst session, ms", row[P99] or 0.0, at_most=_P99_MS)
 
 
-def _front(window: int, of: dict[str, list[Score]]) -> list[str]:
+def _front(window: int, rows: dict[str, dict[str, float | None]]) -> list[str]:
     """Return the policies as points of cost (to the right) and recall (upwards), drawn; nothing without any."""
-    points = {name: (_row(scores)[0] or 0.0, _row(scores)[1]) for name, scores in of.items()}
+    points = {name: (row[COST] or 0.0, row[RECALL]) for name, row in rows.items()}
     known = {name: (cost, recall) for name, (cost, recall) in points.items() if recall is not None}
     if not known:
         return []
     costs, recalls = zip(*known.values(), strict=True)
-    rows = [[" "] * _WIDTH for _ in range(_HEIGHT)]
+    grid = [[" "] * _WIDTH for _ in range(_HEIGHT)]
     for mark, (cost, recall) in zip(ascii_lowercase, known.values(), strict=False):
         across = round((cost - min(costs)) / (max(costs) - min(costs) or 1.0) * (_WIDTH - 1))
         up = round((recall - min(recalls)) / (max(recalls) - min(recalls) or 1.0) * (_HEIGHT - 1))
-        rows[_HEIGHT - 1 - up][across] = mark
+        grid[_HEIGHT - 1 - up][across] = mark
     edges = {0: f"{max(recalls):.3f}", _HEIGHT - 1: f"{min(recalls):.3f}"}
-    drawn = [f"  {edges.get(at, ''):>5} |{''.join(row).rstrip()}" for at, row in enumerate(rows)]
+    drawn = [f"  {edges.get(at, ''):>5} |{''.join(row).rstrip()}" for at, row in enumerate(grid)]
     axis = f"        {min(costs):<{_WIDTH - 8},.0f}{max(costs):>8,.0f}"
     legend = "  " + ", ".join(f"{mark} {name}" for mark, name in zip(ascii_lowercase, known, strict=False))
     title = f"Front at {window:,} tokens: names kept beyond 8,000 tokens, by cost"

@@ -131,9 +131,8 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add other sums."""
-        for name in ("calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("users_held", "users_all", "own_held", "own_all"):
+        sums = "calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"
+        for name in (*sums, "users_held", "users_all", "own_held", "own_all"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest_tokens = max(self.largest_tokens, other.largest_tokens)
         self.needed.update(other.needed)
