@@ -159,7 +159,7 @@ def _told(notes: Notebook, model: Model, counter: TokenCounter) -> tuple[int, ..
     told = [0]
     for block in blocks:
         if said < most:
-            ledger = ledger.taking(notes.read(block)[0])
+            ledger = ledger.taking(notes.read(block)[0], settings.fading_tokens)
             text = render(ledger.reading, header="", limit_tokens=most, counter=counter).text or ""
             said = max(said, most if _nearly(counter.upper_bound(text), most) else counter.upper_bound(text))
         step = (said - told[-1]) / len(block)

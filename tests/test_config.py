@@ -159,7 +159,8 @@ def test_every_history_setting_of_the_core_has_a_key() -> None:
     }
     beside |= {field.metadata["core"] for field in fields(PriceEntry)} - {""}
     strategies = {"step_fraction", "user_low_fraction", "keep_fraction", "note_rate", "chain"}
-    strategies |= {"fold_fraction", "level_fraction", "full_fraction", "least_worth", "min_note_tokens"}
+    strategies |= {"fold_fraction", "level_fraction", "full_fraction", "least_worth", "fading_tokens"}
+    strategies |= {"min_note_tokens"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside | strategies
 
 

@@ -151,14 +151,7 @@ class SessionWithout:
         from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415  # as above
 
         own = self._context
-        return Notebook(
-            own.session_id,
-            own.renderer,
-            context.transcripts,
-            own.summaries,
-            own.tells_users,
-            least_worth=own.least_worth,
-        )
+        return Notebook(own.session_id, own.renderer, context.transcripts, own.summaries, own.history)
 
 
 def _existing(seqs: Iterable[int], stored: CurrentView, session_id: str) -> tuple[int, ...]:

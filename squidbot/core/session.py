@@ -93,13 +93,7 @@ class CoreSession:
         self.window = window
         self.settings = settings
         self.retention = retention
-        context = context._replace(
-            tells_users=not settings.keeps_users,
-            least_worth=settings.least_worth,
-            says_notes=settings.says_notes,
-            one_user=settings.one_user,
-        )
-        self._state = SessionState(context, window, observer, reads_all=settings.strict)
+        self._state = SessionState(context._replace(history=settings), window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
         # Whether the newest request has reached the mark for an automatic snapshot; recording it makes one.
         self._snapshot_due = False
@@ -581,9 +575,7 @@ class SessionState:
 
             context = self.context
             stores = context.transcripts, context.summaries
-            self._notes = Notebook(
-                context.session_id, context.renderer, *stores, context.tells_users, context.pause, context.least_worth
-            )
+            self._notes = Notebook(context.session_id, context.renderer, *stores, context.history, context.pause)
         return self._notes
 
     def reopen_notes(self) -> None:

@@ -758,8 +758,7 @@ class SummaryQueue:
             context.renderer,
             context.transcripts,
             context.summaries,
-            not self._history.keeps_users,
-            least_worth=self._history.least_worth,
+            self._history,
         )
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)

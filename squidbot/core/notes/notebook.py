@@ -23,7 +23,7 @@ from squidbot.core.notes.extract import (
     words_in,
 )
 from squidbot.core.plan import NoteBlock, Representation
-from squidbot.core.settings import LEAST_WORTH
+from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
 
@@ -46,12 +46,8 @@ LEDGER_LINES, LEDGER_UNITS = 400, 5_000
 # A ledger is cut back to these once it has grown to so many times as much: to find the least worth of it takes longer
 # than all else that an event does.
 SLACK = 1.25
-# How fast what was used long ago loses worth: by a factor of e in so many tokens of conversation. It lies between two
-# values of a simulation with bare lists of names, on one coding session in 3,500 tokens: 30,000 recalled most of what
-# was more than 2,000 tokens old, 200,000 most of what was more than 32,000. Not tuned further.
-FADING_TOKENS = 120_000
-# Blocks further back than this are no longer stood for: what is left of them in the ledger is less than 2 %.
-REACH_TOKENS = 4 * FADING_TOKENS
+# Blocks further back than this are no longer stood for, nor those that have faded to less than 2 %.
+REACH_TOKENS = 480_000
 # A count below this is forgotten: it would rank behind everything that a note has room for.
 LEAST_COUNT = 0.02
 
@@ -110,13 +106,17 @@ class Ledger:
         pairs = zip(self.starts, ends, strict=False)  # where nothing was taken in there is an end, and no start
         return tuple(NoteBlock(first, last - 1, after - before) for (first, before), (last, after) in pairs)
 
-    def taking(self, fragment: Fragment) -> Ledger:
-        """Return the ledger with one more fragment behind; the same fragments in order give the same ledger."""
+    def taking(self, fragment: Fragment, fading_tokens: int) -> Ledger:
+        """Return the ledger with one more fragment behind; the same fragments in order give the same ledger.
+
+        What it holds already fades by a factor of e in `fading_tokens` of conversation.
+        """
+        reach = max(REACH_TOKENS, 4 * fading_tokens)
         tokens = self.tokens + fragment.tokens
         starts = [*self.starts, (fragment.first_seq, self.tokens)]
-        while len(starts) > 1 and tokens - starts[0][1] > REACH_TOKENS:
+        while len(starts) > 1 and tokens - starts[0][1] > reach:
             starts.pop(0)
-        kept = math.exp(-fragment.tokens / FADING_TOKENS)
+        kept = math.exp(-fragment.tokens / fading_tokens)
         reading = _joined(self.reading, kept, fragment.reading)
         if len(reading.lines) > LEDGER_LINES * SLACK or reading.size > LEDGER_UNITS * SLACK:
             reading = _pruned(reading, LEDGER_LINES, LEDGER_UNITS)
@@ -280,8 +280,7 @@ class Notebook:
     """Notes of one session.
 
     The ledger holds what the merged summary stands for, `pending` the fragments of the blocks behind it, in order.
-    Both are built from what is stored, so that they are the same in any process. `tells_users` says that the user's
-    messages don't stand beside the notes, which tell of them; `least_worth` is that of `HistorySettings`. `pause` is
+    Both are built from what is stored, so that they are the same in any process under the same settings. `pause` is
     called every few milliseconds of work.
     """
 
@@ -289,9 +288,8 @@ class Notebook:
     renderer: Renderer
     transcripts: TranscriptStore
     summaries: SummaryStore
-    tells_users: bool = False
+    history: HistorySettings = field(default_factory=HistorySettings)
     pause: Callable[[], object] = no_pause
-    least_worth: float = LEAST_WORTH
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -356,7 +354,7 @@ class Notebook:
         if (last_seq, places) not in self.reached:
             ledger = self._through(last_seq)
             for place in places:
-                ledger = ledger.taking(self.fresh[place])
+                ledger = self._taking(ledger, self.fresh[place])
             self.reached[last_seq, places] = ledger
         ledger = self.reached[last_seq, places]
         return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED, texts)
@@ -431,8 +429,11 @@ class Notebook:
         ledger = self._opened()
         for fragment in self.pending:
             if ledger.last_seq < fragment.last_seq <= last_seq:
-                ledger = ledger.taking(fragment)
+                ledger = self._taking(ledger, fragment)
         return ledger
+
+    def _taking(self, ledger: Ledger, fragment: Fragment) -> Ledger:
+        return ledger.taking(fragment, self.history.fading_tokens)
 
     def _fragment(self, steps: Sequence[Step]) -> Fragment:
         run = steps[0].first_seq, steps[-1].last_seq
@@ -447,7 +448,7 @@ class Notebook:
         # A payload does not show that it was brought back: that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
-        reading = read(said, users_verbatim=not self.tells_users, pause=self.pause)
+        reading = read(said, users_verbatim=self.history.keeps_users, pause=self.pause)
         tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
@@ -463,9 +464,15 @@ class Notebook:
         meter = self.renderer.meter
         known = frozenset[str]().union(*map(self._literals, standing), *map(_literals_of, texts))
         behind = {one.first_seq: one.tokens for one in (*self.pending, *self.fresh.values()) if one.first_seq > run[1]}
-        fading = math.exp(-sum(behind.values()) / FADING_TOKENS)
+        fading = math.exp(-sum(behind.values()) / self.history.fading_tokens)
         source = _digest(
-            MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *map(repr, (fading, self.least_worth)), *texts
+            MADE_BY,
+            level,
+            str(limit_tokens),
+            told.mark,
+            *sorted(known),
+            *map(repr, (fading, self.history.least_worth)),
+            *texts,
         )
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
         made_by = f"{MADE_BY}+model" if texts else MADE_BY
@@ -483,7 +490,7 @@ class Notebook:
                 known=known,
                 fading=fading,
                 pause=pause,
-                least_worth=self.least_worth,
+                least_worth=self.history.least_worth,
             )
             text = notes.text or header
             cost = meter.message(text)
@@ -553,7 +560,7 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
     pending: list[Fragment] = []
     for fragment in stored:
         if ledger.last_seq < fragment.last_seq <= merged_through:
-            ledger = ledger.taking(fragment)
+            ledger = ledger.taking(fragment, notes.history.fading_tokens)
         else:
             pending.append(fragment)
     return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(pending, fragments)
@@ -593,7 +600,7 @@ def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> 
 
     merged = Ledger()
     for block in ledger.runs():
-        merged = merged.taking(renewed(block))
+        merged = merged.taking(renewed(block), notes.history.fading_tokens)
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))

@@ -10,7 +10,7 @@ from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.ports import SupportsGaps
-from squidbot.core.settings import LEAST_WORTH
+from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.documents import DOCUMENT, sections
 from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.lines import LineStore
@@ -296,9 +296,8 @@ def empty_view(plan: PlanRecord | None) -> CurrentView:
 class SessionContext(NamedTuple):
     """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
-    `tells_users`: notes cover the user's messages, too. `least_worth`: that of `HistorySettings`. `says_notes`: the
-    model is asked to say when it answers from notes. `one_user`: no other user may see it. `wait`: how to wait for
-    other writers, and how to let other threads go on, which is a wait of 0 seconds; `None`: not at all.
+    `wait`: how to wait for other writers, and how to let other threads go on, which is a wait of 0 seconds; `None`: not
+    at all.
     """
 
     session_id: str
@@ -306,10 +305,7 @@ class SessionContext(NamedTuple):
     summaries: SummaryStore
     renderer: Renderer
     scope: Scope | None = None
-    tells_users: bool = False
-    least_worth: float = LEAST_WORTH
-    says_notes: bool = False
-    one_user: bool = False
+    history: HistorySettings = HistorySettings()
     wait: Wait | None = None
 
     def pause(self) -> None:
@@ -329,7 +325,7 @@ class SessionContext(NamedTuple):
             ConfigError: it is.
             DamagedStoreError: the record is no scope.
         """
-        if self.one_user and self.scope and newest:
+        if self.history.one_user and self.scope and newest:
             check_user(self.session_id, SCOPE.read(newest).scope, self.scope)
 
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
@@ -368,7 +364,7 @@ class SessionContext(NamedTuple):
             summary = texts.get(segment.summary_id or "")
             count = self.count_between(segment.first_seq, segment.last_seq)
             parts = self.renderer.segment(segment, summary, said, slim_tokens, count, after_assistant=after)
-            line = [self.renderer.saying] if self.says_notes and summary is not None and not told else []
+            line = [self.renderer.saying] if self.history.says_notes and summary is not None and not told else []
             told = told or summary is not None
             blocks.append(PlanBlock(segment, (*line, *self.marked(segment, markers), *parts)))
             after = unanswerable(parts[-1])

@@ -13,13 +13,13 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
 from squidbot.core.notes.extract import NoteLine, NoteMaterial
 from squidbot.core.notes.notebook import (
-    FADING_TOKENS,
     FRAGMENT,
     FRAGMENT_LINES,
     FRAGMENT_UNITS,
     LEDGER,
     LEDGER_LINES,
     LEDGER_UNITS,
+    REACH_TOKENS,
     SLACK,
     Fragment,
     Ledger,
@@ -40,6 +40,17 @@ def fragment(first: int, tokens: int, *subjects: str) -> Fragment:
     return Fragment.of(first, first + 9, tokens, 2, reading(*subjects))
 
 
+FADING = 1_000
+
+
+def taken(*fragments: Fragment) -> Ledger:
+    """Return a ledger of these, in which what is old fades by a factor of e in `FADING` tokens."""
+    ledger = Ledger()
+    for one in fragments:
+        ledger = ledger.taking(one, FADING)
+    return ledger
+
+
 def test_empty_ledger_reaches_nowhere() -> None:
     """No message stands for anything yet."""
     assert Ledger().first_seq is None
@@ -48,16 +59,14 @@ def test_empty_ledger_reaches_nowhere() -> None:
 
 def test_ledger_counts_what_it_takes_in() -> None:
     """Fragments, tokens, calls, the newest and the oldest message."""
-    ledger = Ledger().taking(fragment(0, 500, "file a.py")).taking(fragment(10, 700, "file b.py"))
+    ledger = taken(fragment(0, 500, "file a.py"), fragment(10, 700, "file b.py"))
     assert (ledger.fragments, ledger.tokens, ledger.calls, ledger.last_seq, ledger.first_seq) == (2, 1200, 4, 19, 0)
     assert ledger.starts == ((0, 0), (10, 500))
 
 
 def test_old_lines_fade_with_what_was_said_since() -> None:
-    """By a factor of e in 120,000 tokens; files go on as one line, other subjects stay apart."""
-    ledger = (
-        Ledger().taking(fragment(0, 10, "file a.py", "user")).taking(fragment(10, FADING_TOKENS, "file b.py", "user"))
-    )
+    """By a factor of e in so many tokens; files go on as one line, other subjects stay apart."""
+    ledger = taken(fragment(0, 10, "file a.py", "user"), fragment(10, FADING, "file b.py", "user"))
     weights = {subject: line.weight for subject, line in ledger.reading.lines.items()}
     assert weights == pytest.approx(
         {"file a.py": 1 / math.e, "user from 0": 1 / math.e, "file b.py": 1.0, "user from 10": 1.0}
@@ -70,22 +79,23 @@ def test_line_that_is_heard_of_again_is_as_new() -> None:
     new = Fragment(
         10,
         19,
-        FADING_TOKENS,
+        FADING,
         0,
         NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": ("with", 1.0, 0.0)})}),
     )
-    (line,) = Ledger().taking(old).taking(new).reading.lines.values()
+    (line,) = taken(old, new).reading.lines.values()
     assert (line.head, line.weight) == ("again", 2.0)
     assert {unit.text: round(unit.weight, 2) for unit in line.units} == {"x": 0.37, "y": 1.0}
 
 
 def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
-    """Four fading lengths; the newest fragment always is within reach."""
-    ledger = Ledger()
-    for number in range(6):
-        ledger = ledger.taking(fragment(10 * number, FADING_TOKENS, f"file {number}.py"))
-    assert ledger.first_seq == 20
-    assert Ledger().taking(fragment(0, 10 * FADING_TOKENS, "file a.py")).first_seq == 0
+    """Four fading lengths, and no fewer than REACH_TOKENS; the newest fragment always is within reach."""
+    for fading, reach in ((FADING, REACH_TOKENS), (REACH_TOKENS, 4 * REACH_TOKENS)):
+        ledger = Ledger()
+        for number in range(6):
+            ledger = ledger.taking(fragment(10 * number, reach // 4, f"file {number}.py"), fading)
+        assert ledger.first_seq == 20
+    assert taken(fragment(0, 10 * REACH_TOKENS, "file a.py")).first_seq == 0
 
 
 def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
@@ -99,7 +109,7 @@ def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
     ledger, sizes = Ledger(), []
     for number in range(12):
         ledger = ledger.taking(
-            Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10))
+            Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10)), FADING
         )
         sizes.append(len(ledger.reading.lines))
         assert ledger.reading.size <= LEDGER_UNITS * SLACK
@@ -111,7 +121,7 @@ def test_fragment_and_ledger_come_back_from_their_json() -> None:
     """Lone surrogates and all."""
     one = Fragment.of(3, 9, 77, 5, reading("file \ud800.py", "user", units=3))
     assert FRAGMENT.read(FRAGMENT.record(0, one)) == one
-    ledger = Ledger().taking(one).taking(fragment(10, 50, "file b.py"))
+    ledger = taken(one, fragment(10, 50, "file b.py"))
     assert LEDGER.read(LEDGER.record(0, ledger)) == ledger
     assert LEDGER.read(LEDGER.record(0, Ledger())) == Ledger()
 
