@@ -302,7 +302,7 @@ STRATEGIES: dict[str, HistorySettings] = {
         output_fraction=0.15,
         full_fraction=0.95,
         least_worth=0.002,
-        fading_tokens=250_000,
+        fading_tokens=350_000,
     ),
     "balanced": HistorySettings(keep_fraction=0.05, output_fraction=0.15),
     "speed": HistorySettings(high_fraction=0.4, patience=0.5, keep_fraction=0.05, notes_fraction=0.45),
@@ -312,7 +312,7 @@ STRATEGIES: dict[str, HistorySettings] = {
 # on 20 sessions, 120,000 kept .864 (median; mean .862) of the names of more than 2,000 tokens ago, and .661 of those of
 # more than 32,000; 40,000 .899 (.882) and .576, 30,000 .910 (.883) and .559, 20,000 .895 (.872) and .450. At 32K 60,000
 # and 140,000 are alike; "coherence" kept .894 and .753 in the worst tenth beyond 8,000 and 32,000 tokens with 140,000,
-# and .908 and .792 with 250,000.
+# .908 and .792 with 250,000, .903 and .805 with 350,000.
 FADING_ROOM_TOKENS, FADING_LEAST_TOKENS = 28_000, 5_000
 # Rooms below these can't hold a chain of notes, or a compaction's notes, beside a working set: what waiting saves is
 # nothing there, and what is forgotten is much.

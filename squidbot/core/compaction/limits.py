@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import WEIGHTS, shares
 from squidbot.core.compaction.pressure import Compaction, by_bound, by_estimate, imageless, still_sent
-from squidbot.core.messages import Cost
+from squidbot.core.messages import Category, Cost, Kind
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.settings import LEAST_CUT_FRACTION
+from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step, total
 
 if TYPE_CHECKING:
@@ -90,6 +92,8 @@ class Floors(NamedTuple):
 
 # No text is cut below this, in tokens as a bound: head and tail should be useful beside the mark.
 LEAST_TOKENS = 128
+# What the newest steps may take of the room where their outputs are cut again; the rest is for notes and the next step.
+_NEWEST_FRACTION = 0.8
 
 
 def reduced(  # noqa: PLR0913, PLR0917  # the inputs that decide what gives way
@@ -141,6 +145,41 @@ def _limit(row: StoredMessage, renderer: Renderer, most: Cost) -> int | None:
 
 def _is_above(cost: Cost, most: Cost) -> bool:
     return cost.bound > most.bound or cost.estimate > most.estimate
+
+
+def newest_cut(
+    base: CurrentView, floors: Floors, renderer: Renderer, pinned: Collection[int], room: Cost
+) -> tuple[tuple[int, int], ...]:
+    """Return (seq, the most for its text, in tokens as a bound) of each output that always stays, and is too large.
+
+    Outputs of the newest steps were cut on arrival to what a larger window had room for. Where they no longer fit
+    `room`, the largest give way to one size. Empty where that is no help.
+    """
+    steps = base.tail.steps[len(base.tail.steps) - floors.always() :]
+    rows = [row for step in steps for row in step.messages]
+    outputs = [row for row in rows if _is_output(row) and row.seq not in pinned]
+    beside = spent([part for part in base.sent if part.kind is Kind.MARKED or part.first_seq == floors.in_flight_seq])
+    beside = beside.plus(total([row.sent_cost for row in rows if row not in outputs]))
+    cost = total([row.sent_cost for row in outputs])
+    left = min(size(room) * _NEWEST_FRACTION - size(beside) for size in (by_bound, by_estimate))
+    level = _level([row.sent_cost.bound for row in outputs], left * cost.bound / max(1, cost.estimate))
+    texts = [(row, renderer.meter.text(renderer.text_of(row)).bound) for row in outputs if row.sent_cost.bound > level]
+    return tuple((row.seq, max(LEAST_TOKENS, int(level) - max(0, row.cost.bound - text))) for row, text in texts)
+
+
+def _is_output(row: StoredMessage) -> bool:
+    return bool(row.result_ids) or row.category is Category.AUTOMATED
+
+
+def _level(costs: Sequence[int], most: float) -> float:
+    """Return the size to which the largest have to come down, so that all together cost at most `most`."""
+    left, level = max(0.0, most), 0.0
+    for count, cost in enumerate(sorted(costs)):
+        level = left / (len(costs) - count)
+        if cost > level:
+            return level
+        left -= cost
+    return math.inf
 
 
 def still_limited(made: CurrentView, renderer: Renderer) -> tuple[tuple[int, int], ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import EMERGENCY
 from squidbot.core.cached import cached_property
-from squidbot.core.compaction.limits import Floors, outputs_first, reduced, still_limited
+from squidbot.core.compaction.limits import Floors, newest_cut, outputs_first, reduced, still_limited
 from squidbot.core.compaction.pressure import (
     Compaction,
     CompactionInput,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import CurrentView, SessionContext
+    from squidbot.core.view.renderer import Renderer
 
 
 class NewPlan(NamedTuple):
@@ -133,6 +134,7 @@ class PlanBuilder:
         sections: the head to freeze.
         pinned: the pinned messages.
         retells: a summary in the view must go, so everything behind it is summarized anew.
+        cuts: outputs of the newest steps are cut to what has room: nothing else makes the request fit.
     """
 
     context: SessionContext
@@ -143,6 +145,7 @@ class PlanBuilder:
     sections: tuple[Section, ...]
     pinned: frozenset[int]
     retells: bool = False
+    cuts: bool = False
 
     def new_plan(self, cause: str) -> NewPlan | None:
         """Return the new plan for a cause; `None` where it may change nothing.
@@ -173,6 +176,8 @@ class PlanBuilder:
             self.pinned,
             room_of(base, self.call),
         )
+        if self.cuts:
+            renderer = self._cutting(base, renderer or self.context.renderer)
         if renderer is None:
             return None
         fewer = replace(self, context=self.context._replace(renderer=renderer))
@@ -181,6 +186,11 @@ class PlanBuilder:
         if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
             return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
         return fewer.same(cause, made)
+
+    def _cutting(self, base: CurrentView, renderer: Renderer) -> Renderer:
+        floors = Floors(base.tail.steps, self.call.stored, base.turn, self.settings)
+        cut = dict(newest_cut(base, floors, renderer, self.pinned, room_of(base, self.call)))
+        return renderer._replace(limits=tuple(sorted((dict(renderer.limits) | cut).items())))
 
     def shortened(self, cause: str, base: CurrentView, pressure: float) -> NewPlan | None:
         """Return the plan that compacts history; `None` where nothing may be done.

@@ -265,6 +265,7 @@ class Attempt(NamedTuple):
         says: whether facts, and what extensions add there, are sent at all.
         is_for_new_head: whether `facts` are those that a new plan's head lacks.
         cause: the cause of a plan that is made in any case, to say what changed; `None`: only if one is due.
+        cuts: whether outputs of the newest steps are cut again, because nothing else makes the request fit.
     """
 
     limits: Limits | None
@@ -273,6 +274,7 @@ class Attempt(NamedTuple):
     says: bool = True
     is_for_new_head: bool = False
     cause: str | None = None
+    cuts: bool = False
 
 
 class Draft:
@@ -511,6 +513,13 @@ class Planner:
         self, incoming: Sequence[Message], attempt: Attempt, error: BudgetError
     ) -> tuple[Planner, Attempt] | None:
         """Return the planner and the attempt to try when a request does not fit; `None` when nothing is left."""
+        smaller = self._without_more(incoming, attempt, error)
+        return (self, attempt._replace(cuts=True)) if smaller is None and not attempt.cuts else smaller
+
+    def _without_more(
+        self, incoming: Sequence[Message], attempt: Attempt, error: BudgetError
+    ) -> tuple[Planner, Attempt] | None:
+        """Return the attempt without what need not be said, then by the counter alone; `None` where it is neither."""
         is_decided = error.culprit == WITH_ANSWERS
         if not is_decided and attempt.says and (attempt.facts or self._tail(incoming)):
             return self, attempt._replace(says=False, cause=None)
@@ -774,7 +783,7 @@ class Planner:
             tries.append((call, self.head))
         view, pinned = draft.view, draft.view.pins.seqs
         place = self.context.showing(view.plan), self.notes(), settings, view
-        builders = [PlanBuilder(*place, one, head, pinned) for one, head in tries]
+        builders = [PlanBuilder(*place, one, head, pinned, cuts=attempt.cuts) for one, head in tries]
         return _first_fitting(builders, cause)
 
     def heads(self) -> Iterator[tuple[Section, ...]]:

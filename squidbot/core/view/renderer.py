@@ -217,7 +217,7 @@ class Renderer(NamedTuple):
     codecs: Mapping[str, Codec]
     # For each seq, how many of the message's first pictures are replaced with text; the plan sets it.
     imageless: tuple[tuple[int, int], ...] = ()
-    # For each seq, what the model's text may cost, in tokens as a bound; the plan sets it.
+    # For each seq, what the text of the model's or of a tool may cost, in tokens as a bound; the plan sets it.
     limits: tuple[tuple[int, int], ...] = ()
 
     def showing(self, plan: PlanRecord | None) -> Renderer:
@@ -401,9 +401,9 @@ class Renderer(NamedTuple):
     def _raw_part(self, message: StoredMessage, *, drop_thinking: bool) -> Part:
         """Return the raw part of a message, without the text and pictures that the plan cuts."""
         part = raw_part(message, drop_thinking=drop_thinking)
-        if self.limits and message.role == "assistant":
-            most = dict(self.limits).get(message.seq)
-            return part if most is None else self._reduced(part, most)
+        most = dict(self.limits).get(message.seq) if self.limits else None
+        if most is not None:
+            return self._reduced(part, most)
         if not self.imageless or part.payload is None or part.text is not None:
             return part
         most, codec = dict(self.imageless).get(message.seq, 0), self.codecs[message.codec]
@@ -437,7 +437,7 @@ class Renderer(NamedTuple):
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _reduced(self, part: Part, most_tokens: int) -> Part:
-        """Return a message of the model with its text cut as on arrival; calls and marks stay."""
+        """Return a message with its text cut as on arrival; calls and marks stay."""
         if part.payload is None or part.codec is None:
             return part
         said, extra = decoded(self.codecs[part.codec], part.payload)

@@ -50,8 +50,8 @@ class ArrivalLimits(NamedTuple):
     """Makes stored messages.
 
     A tool output above `output_tokens`, or a step of the assistant with its outputs above `step_tokens`, is cut: what
-    is never sent breaks no cache. A user's text is never cut. `labels` names the speakers; `None`: no message is
-    labelled.
+    is never sent breaks no cache; and so is what a program wrote in the user's role. A user's own text is never cut.
+    `labels` names the speakers; `None`: no message is labelled.
     """
 
     meter: Meter
@@ -89,7 +89,7 @@ class ArrivalLimits(NamedTuple):
         )
         if frozen.notice is not None and opens_turn(stored):
             return Renderer(self.meter, self.codecs).noticed(stored, frozen.notice, extra)
-        if message.results:
+        if message.results or message.category is Category.AUTOMATED:
             room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
             return self._cut_output(message, stored, room, extra)
         if message.role == "assistant" and cost.bound > self.step_tokens:

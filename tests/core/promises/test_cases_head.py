@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
+from squidbot.core.errors import BudgetError
 from squidbot.core.plan import Section
 
 from .driver import Host, Setup, assistant, causes, changed, message, opened, requests, result, user
@@ -51,6 +52,37 @@ def test_user_message_in_flight_is_sent_when_it_is_older_than_what_is_read_back(
     again = Host(host.store, Setup(2048))
     again.pending[:] = host.pending
     assert any("THE TASK" in payload for payload in again.call().request.payloads)
+
+
+@effort(40)
+@given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=5), window=st.sampled_from([2048, 4096]))
+def test_results_of_the_open_step_are_cut_again_where_the_window_has_shrunk(sizes: list[int], window: int) -> None:
+    """They were sent whole under a larger one; each keeps its ends, and says how to get the rest."""
+    store = InMemoryStore()
+    told = [f"BEGIN{number} {f'word{number} ' * size}END{number}" for number, size in enumerate(sizes)]
+    calls = [(f"c{number}", "f", "{}") for number in range(len(sizes))]
+    answers = [result(f"c{number}", text) for number, text in enumerate(told)]
+    opened(store, Setup(131_072)).record(user("THE TASK"), assistant("I look.", *calls), *answers)
+    request = opened(store, Setup(window)).assemble()
+    assert request.cost.bound <= request.limit.bound
+    shown = rendered_whole(request)
+    assert all(f"BEGIN{number}" in shown and f"END{number}" in shown for number in range(len(sizes)))
+    assert "THE TASK" in shown
+    assert ("recall m" in shown) == any(text not in shown for text in told)
+    # It is sent so again.
+    assert opened(store, Setup(window)).assemble().payloads == request.payloads
+
+
+def test_what_a_program_wrote_to_the_model_is_cut_like_a_result() -> None:
+    """In the user's role, and newest; a person's own words of that size are refused."""
+    host = Host(InMemoryStore(), Setup(4096))
+    host.pending.append(user(f"<task-notification>BEGIN {'word ' * 9000}END</task-notification>"))
+    shown = rendered_whole(host.call().request)
+    assert "BEGIN" in shown
+    assert "END</task-notification>" in shown
+    assert "recall m0" in shown
+    with pytest.raises(BudgetError, match="current turn"):
+        opened(InMemoryStore(), Setup(4096)).assemble([user(f"BEGIN {'word ' * 9000}END")])
 
 
 def test_message_that_is_pinned_after_it_was_summarized_comes_back_at_the_next_event() -> None:
