@@ -50,6 +50,8 @@ FREE_READ_HIGH = 0.8
 # What words of notes must be worth for each token. On 28 sessions at 32K .015, .005 and .002 cost 2,688, 2,760 and
 # 2,820 tokens' worth a call, with a recall beyond 8,000 tokens of .898, .913 and .912.
 LEAST_WORTH = 0.005
+# By a factor of e in so many tokens of conversation, what was used long ago loses worth in notes (`FADING_ROOM_TOKENS`).
+FADING_TOKENS = 82_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class HistorySettings:
     max_summary_tokens: int | None = None
     full_fraction: float = 0.8
     least_worth: float = LEAST_WORTH
-    fading_tokens: int = 82_500
+    fading_tokens: int = FADING_TOKENS
     min_note_tokens: int = 48
     user_verbatim_fraction: float = 0.5
     user_low_fraction: float = 0.3
@@ -313,7 +315,8 @@ STRATEGIES: dict[str, HistorySettings] = {
     ),
 }
 # What is needed again was used the further back the more room there is: notes in a small one tell more of what is new.
-# What a strategy has is for the room of a 32K window; it follows the room by (5,000 + room) to (5,000 + 28,000). At 8K,
+# What a strategy has is for the room of a 32K window and all larger ones, where notes only grow with it; below, it
+# follows the room by (5,000 + room) to (5,000 + 28,000). At 8K,
 # on 20 sessions, 120,000 kept .864 (median; mean .862) of the names of more than 2,000 tokens ago, and .661 of those of
 # more than 32,000; 40,000 .899 (.882) and .576, 30,000 .910 (.883) and .559, 20,000 .895 (.872) and .450. At 32K 60,000
 # and 140,000 are alike; "coherence" kept .894 and .753 in the worst tenth beyond 8,000 and 32,000 tokens with 140,000,
@@ -407,5 +410,5 @@ def _in_small_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings
 
 
 def _fading_tokens(settings: HistorySettings, room_tokens: int) -> int:
-    room = max(0, room_tokens) + FADING_LEAST_TOKENS
+    room = max(0, min(room_tokens, FADING_ROOM_TOKENS)) + FADING_LEAST_TOKENS
     return settings.fading_tokens * room // (FADING_ROOM_TOKENS + FADING_LEAST_TOKENS)

@@ -28,7 +28,7 @@ from squidbot.core.literals import (
     placed_literals,
 )
 from squidbot.core.messages import Category
-from squidbot.core.settings import LEAST_WORTH
+from squidbot.core.settings import FADING_TOKENS, LEAST_WORTH
 from squidbot.core.text import READ_CHARS, bounded, clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
@@ -675,11 +675,10 @@ _SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.5, 0.3)}
 _FIRST_TOKENS = 1_500
 # Up to that share they come first though they are worth less for each token, but by this factor at most.
 _FAVOUR = 3.0
-# How much more a plain word that was said just now is worth than an old one, and how much faster that fades than names
-# do: by a factor of e in 40,000 tokens. On 24 recorded sessions rare words of the newest 8,000 tokens came back three
-# and a half times as often as those of more than 32,000 tokens ago. 2.5 and 4 kept .394 and .409 of the words that came
-# back in twice the room of the vendor's summary, and at 8K .862 and .842 of the names of more than 2,000 tokens ago.
-_RECENT_WORTH, _RECENT_FADING = 2.5, 3.0
+# How much more a plain word that was said just now is worth than an old one, and how fast that fades: by a factor of e
+# in so many tokens, in any room. On 24 recorded sessions rare words of the newest 8,000 tokens came back three and a half
+# times as often as those of more than 32,000 tokens ago.
+_RECENT_WORTH, _RECENT_TOKENS = 3.5, 10_000
 # From so many messages on, a word is common.
 _MOST_SAID = 6
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
@@ -736,16 +735,17 @@ def render(  # noqa: PLR0913  # as `extract`
     fading: float = 1.0,
     pause: Callable[[], object] = no_pause,
     least_worth: float = LEAST_WORTH,
+    fading_tokens: int = FADING_TOKENS,
 ) -> Notes:
     """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`.
 
-    `fading` is the share of its worth that age has left to the newest line; words that are worth no more than
-    `least_worth` for each token are left out.
+    `fading` is the share of its worth that age has left to the newest line, where it fades by a factor of e in
+    `fading_tokens`; words that are worth no more than `least_worth` for each token are left out.
     """
     # What is said again and again is told once, where it was said last.
     last = {line.head: line for line in reading.lines.values() if line.kind is NoteKind.SAID}
     lines = [line for line in reading.lines.values() if last.get(line.head, line) is line]
-    choices = [_LineChoice.of(line, reading, fading) for line in lines]
+    choices = [_LineChoice.of(line, reading, fading, fading_tokens / _RECENT_TOKENS) for line in lines]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
     for line, unit, tokens in _ranked(choices, set(known), least_worth):
@@ -811,9 +811,9 @@ class _LineChoice:
     labels: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, line: NoteLine, reading: NoteMaterial, fading: float) -> _LineChoice:
+    def of(cls, line: NoteLine, reading: NoteMaterial, fading: float, faster: float) -> _LineChoice:
         # What was meant matters while it is new, more than literals do.
-        newest = _RECENT_WORTH * (fading * line.fading) ** _RECENT_FADING
+        newest = _RECENT_WORTH * (fading * line.fading) ** faster
         recent = 1.0 if line.kind is NoteKind.DONE else 1.0 + newest
         full = _Words(line.heading, reading, recent)
         short = _Words(NoteUnit(line.short, NoteKind.DONE, line.weight), reading) if line.short else full

@@ -471,7 +471,7 @@ class Notebook:
             str(limit_tokens),
             told.mark,
             *sorted(known),
-            *map(repr, (fading, self.history.least_worth)),
+            *map(repr, (fading, self.history.fading_tokens, self.history.least_worth)),
             *texts,
         )
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
@@ -491,6 +491,7 @@ class Notebook:
                 fading=fading,
                 pause=pause,
                 least_worth=self.history.least_worth,
+                fading_tokens=self.history.fading_tokens,
             )
             text = notes.text or header
             cost = meter.message(text)
