@@ -50,7 +50,7 @@ FREE_READ_HIGH = 0.8
 # What words of notes must be worth for each token. On 28 sessions at 32K .015, .005 and .002 cost 2,688, 2,760 and
 # 2,820 tokens' worth a call, with a recall beyond 8,000 tokens of .898, .913 and .912.
 LEAST_WORTH = 0.005
-# By a factor of e in so many tokens of conversation, what was used long ago loses worth in notes (`FADING_ROOM_TOKENS`).
+# By a factor of e in so many tokens of conversation, what was used long ago loses worth in notes.
 FADING_TOKENS = 82_500
 
 
