@@ -293,7 +293,8 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 # 2,913 with .976 and .935 (median; .862 and .667 in the worst tenth) while it kept .3 of the room for raw messages, and
 # now costs 2,998 with 1.0 and 1.0 (.894 and .753). Where a step with all its
 # outputs may take half of the room instead of .3, "balanced" cost 2,437 for 2,399 on 29 sessions at 32K, with 421
-# breaks for 398, and kept no more: .965 for .963 beyond 2,000 tokens (mean), .938 for .937 beyond 8,000.
+# breaks for 398, and kept no more: .965 for .963 beyond 2,000 tokens (mean), .938 for .937 beyond 8,000. At
+# 128K .3 cost a tenth more.
 STRATEGIES: dict[str, HistorySettings] = {
     "coherence": HistorySettings(
         high_fraction=0.95,
@@ -304,12 +305,11 @@ STRATEGIES: dict[str, HistorySettings] = {
         notes_fraction=0.9,
         fold_fraction=0.9,
         output_fraction=0.15,
-        step_fraction=0.3,
         full_fraction=0.95,
         least_worth=0.002,
         fading_tokens=350_000,
     ),
-    "balanced": HistorySettings(keep_fraction=0.05, output_fraction=0.15, step_fraction=0.3),
+    "balanced": HistorySettings(keep_fraction=0.05, output_fraction=0.15),
     "speed": HistorySettings(
         high_fraction=0.4, patience=0.5, keep_fraction=0.05, notes_fraction=0.45, step_fraction=0.2
     ),
@@ -331,8 +331,8 @@ TINY_ROOM_TOKENS = 4_500
 # Below the middle an output may take so much of the room, and in tiny rooms the second: answers of squidbot's own tools
 # need it there. At 8K a fifth cost 1,848 a call and a quarter 1,911, with .916 and .910 beyond 2,000 tokens.
 SMALL_OUTPUT_FRACTION, TINY_OUTPUT_FRACTION = 0.2, 0.25
-# The same for a step with its outputs.
-SMALL_STEP_FRACTION = 0.5
+# The same for a step with its outputs, in small rooms and in those that are not large.
+SMALL_STEP_FRACTION, STEP_FRACTION = 0.5, 0.3
 # Between the rooms of a 32K and of a 64K window.
 LARGE_ROOM_TOKENS = 40_000
 
@@ -375,13 +375,14 @@ def _in_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings:
     The marks never fall in tokens where the room grows: a larger window shows no less than a smaller one.
     """
     middle = min(1.0, MIDDLE_ROOM_TOKENS / room_tokens)
+    small = SMALL_STEP_FRACTION * SMALL_ROOM_TOKENS / room_tokens
     return replace(
         chosen,
         high_fraction=max(chosen.high_fraction, 0.95 * middle),
         low_fraction=max(chosen.low_fraction, 0.4 * middle, 0.5 * SMALL_ROOM_TOKENS / room_tokens),
         notes_fraction=max(chosen.notes_fraction, 0.5 * middle),
         output_fraction=max(chosen.output_fraction, SMALL_OUTPUT_FRACTION * middle),
-        step_fraction=max(chosen.step_fraction, SMALL_STEP_FRACTION * SMALL_ROOM_TOKENS / room_tokens),
+        step_fraction=chosen.step_fraction if room_tokens >= LARGE_ROOM_TOKENS else max(STEP_FRACTION, small),
     )
 
 

@@ -676,8 +676,8 @@ _FIRST_TOKENS = 1_500
 # Up to that share they come first though they are worth less for each token, but by this factor at most.
 _FAVOUR = 3.0
 # How much more a plain word that was said just now is worth than an old one, and how fast that fades: by a factor of e
-# in so many tokens, in any room. On 24 recorded sessions rare words of the newest 8,000 tokens came back three and a half
-# times as often as those of more than 32,000 tokens ago.
+# in so many tokens, in any room. On 24 recorded sessions rare words of the newest 8,000 tokens came back three and a
+# half times as often as those of more than 32,000 tokens ago.
 _RECENT_WORTH, _RECENT_TOKENS = 3.5, 10_000
 # From so many messages on, a word is common.
 _MOST_SAID = 6
