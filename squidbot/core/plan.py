@@ -219,7 +219,7 @@ class PlanRecord:
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
         imageless: messages of which pictures are not sent: (seq, how many of them, from the first).
-        limits: messages of the model's whose texts are cut so as to cost no more: (seq, tokens as a bound).
+        limits: messages of the model's or a tool's whose texts are cut so as to cost no more: (seq, tokens as a bound).
     """
 
     plan_id: int

@@ -291,10 +291,9 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 # raw messages and .25 for an output cost 3,037 with .872 beyond 8,000 tokens and .775 beyond 32,000; with .05 and .15
 # it cost 2,896 with .866 and .785. "coherence" fills its room with notes, and tells all that has room: at 32K it cost
 # 2,913 with .976 and .935 (median; .862 and .667 in the worst tenth) while it kept .3 of the room for raw messages, and
-# now costs 2,998 with 1.0 and 1.0 (.894 and .753). Where a step with all its
-# outputs may take half of the room instead of .3, "balanced" cost 2,437 for 2,399 on 29 sessions at 32K, with 421
-# breaks for 398, and kept no more: .965 for .963 beyond 2,000 tokens (mean), .938 for .937 beyond 8,000. At
-# 128K .3 cost a tenth more.
+# now costs 2,998 with 1.0 and 1.0 (.894 and .753).
+# "speed" cost 4,408 at 128K where a step with all its outputs may take a fifth of the room, 4,738 where it may take
+# half, and kept .963 and .960 beyond 32,000 tokens (mean); "balanced" cost a tenth more with .3 there on that session.
 STRATEGIES: dict[str, HistorySettings] = {
     "coherence": HistorySettings(
         high_fraction=0.95,
@@ -316,11 +315,11 @@ STRATEGIES: dict[str, HistorySettings] = {
 }
 # What is needed again was used the further back the more room there is: notes in a small one tell more of what is new.
 # What a strategy has is for the room of a 32K window and all larger ones, where notes only grow with it; below, it
-# follows the room by (5,000 + room) to (5,000 + 28,000). At 8K,
-# on 20 sessions, 120,000 kept .864 (median; mean .862) of the names of more than 2,000 tokens ago, and .661 of those of
-# more than 32,000; 40,000 .899 (.882) and .576, 30,000 .910 (.883) and .559, 20,000 .895 (.872) and .450. At 32K 60,000
-# and 140,000 are alike; "coherence" kept .894 and .753 in the worst tenth beyond 8,000 and 32,000 tokens with 140,000,
-# .908 and .792 with 250,000, .903 and .805 with 350,000.
+# follows the room by (5,000 + room) to (5,000 + 28,000). At 8K, on 20 sessions, 120,000 kept .864 (median; mean .862)
+# of the names of more than 2,000 tokens ago, and .661 of those of more than 32,000; 40,000 .899 (.882) and .576, 30,000
+# .910 (.883) and .559, 20,000 .895 (.872) and .450. At 32K 60,000 and 140,000 are alike; "coherence" kept .894 and .753
+# in the worst tenth beyond 8,000 and 32,000 tokens with 140,000, .908 and .792 with 250,000, .903 and .805 with
+# 350,000.
 FADING_ROOM_TOKENS, FADING_LEAST_TOKENS = 28_000, 5_000
 # Rooms below these can't hold a chain of notes, or a compaction's notes, beside a working set: what waiting saves is
 # nothing there, and what is forgotten is much.
@@ -331,7 +330,9 @@ TINY_ROOM_TOKENS = 4_500
 # Below the middle an output may take so much of the room, and in tiny rooms the second: answers of squidbot's own tools
 # need it there. At 8K a fifth cost 1,848 a call and a quarter 1,911, with .916 and .910 beyond 2,000 tokens.
 SMALL_OUTPUT_FRACTION, TINY_OUTPUT_FRACTION = 0.2, 0.25
-# The same for a step with its outputs, in small rooms and in those that are not large.
+# The same for a step with its outputs, in small rooms and in those that are not large. With half of these, too,
+# "balanced" cost 2,437 for 2,399 on 29 sessions at 32K, with 421 breaks for 398, and kept no more: .965 for .963 beyond
+# 2,000 tokens (mean), .938 for .937 beyond 8,000.
 SMALL_STEP_FRACTION, STEP_FRACTION = 0.5, 0.3
 # Between the rooms of a 32K and of a 64K window.
 LARGE_ROOM_TOKENS = 40_000
@@ -359,13 +360,7 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
     except KeyError:
         raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(STRATEGIES)}") from None
     detailed, moderate, compact = next(counts for below_tokens, counts in LEVEL_BLOCKS if room_tokens < below_tokens)
-    chosen = replace(
-        chosen,
-        detailed_blocks=detailed,
-        moderate_blocks=moderate,
-        compact_blocks=compact,
-        fading_tokens=_fading_tokens(chosen, room_tokens),
-    )
+    chosen = replace(chosen, detailed_blocks=detailed, moderate_blocks=moderate, compact_blocks=compact)
     return (_in_small_room if room_tokens < SMALL_ROOM_TOKENS else _in_room)(chosen, room_tokens)
 
 
@@ -382,11 +377,13 @@ def _in_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings:
         low_fraction=max(chosen.low_fraction, 0.4 * middle, 0.5 * SMALL_ROOM_TOKENS / room_tokens),
         notes_fraction=max(chosen.notes_fraction, 0.5 * middle),
         output_fraction=max(chosen.output_fraction, SMALL_OUTPUT_FRACTION * middle),
+        fading_tokens=_fading_tokens(chosen, room_tokens),
         step_fraction=chosen.step_fraction if room_tokens >= LARGE_ROOM_TOKENS else max(STEP_FRACTION, small),
     )
 
 
 def _in_small_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings:
+    """Return a strategy's settings for a room that can't hold a chain of notes."""
     return replace(
         chosen,
         high_fraction=0.95,

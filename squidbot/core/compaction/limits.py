@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import WEIGHTS, shares
 from squidbot.core.compaction.pressure import Compaction, by_bound, by_estimate, imageless, still_sent
-from squidbot.core.messages import Category, Cost, Kind
+from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.settings import LEAST_CUT_FRACTION
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.steps import open_step, total
+from squidbot.core.view.steps import is_output, open_step, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -147,28 +147,36 @@ def _is_above(cost: Cost, most: Cost) -> bool:
     return cost.bound > most.bound or cost.estimate > most.estimate
 
 
-def newest_cut(
-    base: CurrentView, floors: Floors, renderer: Renderer, pinned: Collection[int], room: Cost
-) -> tuple[tuple[int, int], ...]:
+def newest_cut(source: CompactionInput, settings: HistorySettings, renderer: Renderer) -> tuple[tuple[int, int], ...]:
     """Return (seq, the most for its text, in tokens as a bound) of each output that always stays, and is too large.
 
-    Outputs of the newest steps were cut on arrival to what a larger window had room for. Where they no longer fit
-    `room`, the largest give way to one size. Empty where that is no help.
+    Outputs of the newest steps were cut on arrival to what a larger window had room for. Where they no longer fit, the
+    largest give way to one size. Empty where that is no help.
     """
-    steps = base.tail.steps[len(base.tail.steps) - floors.always() :]
-    rows = [row for step in steps for row in step.messages]
-    outputs = [row for row in rows if _is_output(row) and row.seq not in pinned]
-    beside = spent([part for part in base.sent if part.kind is Kind.MARKED or part.first_seq == floors.in_flight_seq])
-    beside = beside.plus(total([row.sent_cost for row in rows if row not in outputs]))
+    count = Floors(source.tail, source.stored, source.in_flight_seq, settings).always()
+    newest = [row for step in source.tail[len(source.tail) - count :] for row in step.messages]
+    outputs = [row for row in newest if is_output(row) and row.seq not in source.pinned]
     cost = total([row.sent_cost for row in outputs])
-    left = min(size(room) * _NEWEST_FRACTION - size(beside) for size in (by_bound, by_estimate))
-    level = _level([row.sent_cost.bound for row in outputs], left * cost.bound / max(1, cost.estimate))
-    texts = [(row, renderer.meter.text(renderer.text_of(row)).bound) for row in outputs if row.sent_cost.bound > level]
-    return tuple((row.seq, max(LEAST_TOKENS, int(level) - max(0, row.cost.bound - text))) for row, text in texts)
+    beside = _beside(source, newest, {row.seq for row in outputs})
+    left = [size(source.room) * _NEWEST_FRACTION - size(beside) for size in (by_bound, by_estimate)]
+    most = min(left[0], left[1] * cost.bound / max(1, cost.estimate))
+    level = _level([row.sent_cost.bound for row in outputs], most)
+    large = [row for row in outputs if row.sent_cost.bound > level]
+    return tuple((row.seq, max(LEAST_TOKENS, int(level) - _around(row, renderer))) for row in large)
 
 
-def _is_output(row: StoredMessage) -> bool:
-    return bool(row.result_ids) or row.category is Category.AUTOMATED
+def _beside(source: CompactionInput, newest: Sequence[StoredMessage], outputs: Collection[int]) -> Cost:
+    """Return what must be sent beside the outputs of the newest steps."""
+    rows = {row.seq: row for step in source.tail for row in step.messages}
+    stays = {source.in_flight_seq, *source.pinned, *(row.seq for row in newest)}
+    kept = [row for seq, row in rows.items() if seq in stays and seq not in outputs]
+    marked = spent(source.marked(0, source.stored, ()))
+    return total([row.sent_cost for row in (*source.held, *kept)]).plus(marked)
+
+
+def _around(row: StoredMessage, renderer: Renderer) -> int:
+    """Return what a message costs around its text, in tokens as a bound."""
+    return max(0, row.cost.bound - renderer.meter.text(renderer.text_of(row)).bound)
 
 
 def _level(costs: Sequence[int], most: float) -> float:

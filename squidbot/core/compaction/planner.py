@@ -188,8 +188,7 @@ class PlanBuilder:
         return fewer.same(cause, made)
 
     def _cutting(self, base: CurrentView, renderer: Renderer) -> Renderer:
-        floors = Floors(base.tail.steps, self.call.stored, base.turn, self.settings)
-        cut = dict(newest_cut(base, floors, renderer, self.pinned, room_of(base, self.call)))
+        cut = dict(newest_cut(self._scene(base, room_of(base, self.call)), self.settings, renderer))
         return renderer._replace(limits=tuple(sorted((dict(renderer.limits) | cut).items())))
 
     def shortened(self, cause: str, base: CurrentView, pressure: float) -> NewPlan | None:

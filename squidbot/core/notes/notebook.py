@@ -354,7 +354,7 @@ class Notebook:
         if (last_seq, places) not in self.reached:
             ledger = self._through(last_seq)
             for place in places:
-                ledger = self._taking(ledger, self.fresh[place])
+                ledger = self.taking(ledger, self.fresh[place])
             self.reached[last_seq, places] = ledger
         ledger = self.reached[last_seq, places]
         return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED, texts)
@@ -429,10 +429,11 @@ class Notebook:
         ledger = self._opened()
         for fragment in self.pending:
             if ledger.last_seq < fragment.last_seq <= last_seq:
-                ledger = self._taking(ledger, fragment)
+                ledger = self.taking(ledger, fragment)
         return ledger
 
-    def _taking(self, ledger: Ledger, fragment: Fragment) -> Ledger:
+    def taking(self, ledger: Ledger, fragment: Fragment) -> Ledger:
+        """Return a ledger with one more fragment behind, which fades as the settings have it."""
         return ledger.taking(fragment, self.history.fading_tokens)
 
     def _fragment(self, steps: Sequence[Step]) -> Fragment:
@@ -561,7 +562,7 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
     pending: list[Fragment] = []
     for fragment in stored:
         if ledger.last_seq < fragment.last_seq <= merged_through:
-            ledger = ledger.taking(fragment, notes.history.fading_tokens)
+            ledger = notes.taking(ledger, fragment)
         else:
             pending.append(fragment)
     return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(pending, fragments)
@@ -601,7 +602,7 @@ def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> 
 
     merged = Ledger()
     for block in ledger.runs():
-        merged = merged.taking(renewed(block), notes.history.fading_tokens)
+        merged = notes.taking(merged, renewed(block))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))

@@ -70,6 +70,11 @@ def is_own(message: StoredMessage) -> bool:
     return opens_turn(message) and message.category is not Category.AUTOMATED
 
 
+def is_output(message: StoredMessage) -> bool:
+    """Return whether a message is what a tool or another program put out: too large, it is cut."""
+    return bool(message.result_ids) or message.category is Category.AUTOMATED
+
+
 def speaks(message: Message | StoredMessage) -> bool:
     """Return whether a message, stored or not, is the user's own words and so opens a turn."""
     if message.role != "user" or message.category is Category.RECALLED:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.messages import Category, Labels, StoredMessage, labelled
 from squidbot.core.view.marks import answers, copies
 from squidbot.core.view.renderer import Renderer, extra_of, slim, slim_arguments, with_marked
-from squidbot.core.view.steps import categorized, opens_turn, speaks
+from squidbot.core.view.steps import categorized, is_output, opens_turn, speaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ class ArrivalLimits(NamedTuple):
         )
         if frozen.notice is not None and opens_turn(stored):
             return Renderer(self.meter, self.codecs).noticed(stored, frozen.notice, extra)
-        if message.results or message.category is Category.AUTOMATED:
+        if is_output(stored):
             room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
             return self._cut_output(message, stored, room, extra)
         if message.role == "assistant" and cost.bound > self.step_tokens:

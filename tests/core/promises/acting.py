@@ -180,7 +180,7 @@ class Acting(Host):
         chain = []
         for one in book.pending:
             if ledger.last_seq < one.last_seq <= plan.merged_through:
-                ledger = ledger.taking(one, book.history.fading_tokens)
+                ledger = book.taking(ledger, one)
             else:
                 chain.append(FRAGMENT.record(0, one).body)
         return (LEDGER.record(0, replace(ledger, fragments=0)).body, *chain)

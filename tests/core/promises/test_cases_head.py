@@ -73,6 +73,37 @@ def test_results_of_the_open_step_are_cut_again_where_the_window_has_shrunk(size
     assert opened(store, Setup(window)).assemble().payloads == request.payloads
 
 
+@pytest.mark.parametrize("word", ["\u8def\u5f84\u6587\u4ef6", "\u0434\u0430\u043d\u043d\u044b\u0435 ", "x7#q9! "])
+@pytest.mark.parametrize("pinned", [False, True])
+def test_results_of_any_script_are_cut_again_beside_what_must_stay(word: str, *, pinned: bool) -> None:
+    """Their bound is far from their estimate; so is that of a long question, and of a pinned message before it."""
+    store = InMemoryStore()
+    large = opened(store, Setup(131_072))
+    large.record(user("KEPT " + "remember " * 300), assistant("Yes."), user("THE TASK " + "please " * 300))
+    large.record(assistant("I look.", ("c0", "f", "{}")), result("c0", f"BEGIN {word * 4000}END"))
+    if pinned:
+        large.pin(0)
+    request = opened(store, Setup(4096)).assemble()
+    assert request.cost.bound <= request.limit.bound
+    shown = rendered_whole(request)
+    assert "BEGIN" in shown
+    assert "END" in shown
+    assert "THE TASK" in shown
+    assert not pinned or "KEPT" in shown
+
+
+def test_newest_text_of_a_program_is_cut_again_to_what_has_room() -> None:
+    """It is the question as well: it does not stand beside itself."""
+    store = InMemoryStore()
+    note = f"<task-notification>BEGIN {'word ' * 4000}END</task-notification>"
+    opened(store, Setup(131_072)).record(user("Go."), assistant("Yes."), user(note))
+    request = opened(store, Setup(4096)).assemble()
+    shown = rendered_whole(request)
+    assert "BEGIN" in shown
+    assert "END</task-notification>" in shown
+    assert request.limit.bound / 2 < request.cost.bound <= request.limit.bound
+
+
 def test_what_a_program_wrote_to_the_model_is_cut_like_a_result() -> None:
     """In the user's role, and newest; a person's own words of that size are refused."""
     host = Host(InMemoryStore(), Setup(4096))
