@@ -31,12 +31,14 @@ GOOD = "<summary>Each question got its answer, after a look at it.</summary>"
 
 
 def talk(session: squidbot.Session, turns: int, start: int = 0) -> set[str]:
-    """Have a conversation, and return the ids of the summaries that its requests show."""
+    """Have a conversation, and return the ids of the notes in its requests, and of the summaries that they use."""
     shown: set[str] = set()
     for turn in range(start, start + turns):
         assembly = session.assemble(f"question {turn}: " + "please look at it " * 40, now=float(turn))
         session.record(assembly.incoming, f"answer {turn}: " + "because of this and that " * 80, now=float(turn))
-        shown.update(part.summary_id for part in assembly.core.parts if part.summary_id)
+        notes = [part.summary_id for part in assembly.core.parts if part.summary_id]
+        shown.update(notes)
+        shown.update(text for note in session.wired.store.by_id(session.session_id, notes) for text in note.told_from)
     return shown
 
 
@@ -57,13 +59,13 @@ def test_summaries_are_written_on_demand_and_shown_after_the_next_event(tmp_path
         assert due
         done = jobs.run(session, now=50.0)
         assert [one.task for one in done] == list(due)
-        assert {one.summary.made_by for one in done if one.summary} == {"llm/scripted/developer-2"}
+        assert {one.summary.made_by for one in done if one.summary} == {"llm/scripted/developer-3"}
         shown = talk(session, 40, 50)
     assert shown & {one.summary.summary_id for one in done if one.summary}
     with squidbot.load(settings) as engine:
         again = engine.session("s", window_tokens=16_384)
-        made = {(job.first_seq, job.level) for job in squidbot.SummaryWorker(ScriptedLLM(GOOD)).due(again, now=90.0)}
-        assert made.isdisjoint((job.first_seq, job.level) for job in due)
+        made = {job.first_seq for job in squidbot.SummaryWorker(ScriptedLLM(GOOD)).due(again, now=90.0)}
+        assert made.isdisjoint(job.first_seq for job in due)
 
 
 class Broken:
@@ -518,3 +520,20 @@ def test_jobs_run_where_a_store_has_no_claims() -> None:
         talk(session, 50)
         assert not isinstance(engine.wired.store, SupportsClaims)
         assert len(squidbot.SummaryWorker(ScriptedLLM(GOOD)).run(session, limit=1)) == 1
+
+
+def test_notes_of_a_line_use_no_summary_of_what_was_said_on_another_one() -> None:
+    """One that reaches beyond the message behind which the line begins is not of this line."""
+    with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
+        session = engine.session("s", window_tokens=8_192)
+        talk(session, 30)
+        jobs = squidbot.SummaryWorker(ScriptedLLM(GOOD))
+        (done,) = jobs.run(session, now=50.0, reason="request")
+        assert done.summary is not None
+        session.branch("m21")
+        shown = talk(session, 60, 11)
+        assert done.task.last_seq > 21
+        assert shown
+        assert done.summary.summary_id not in shown
+        session.switch(0)
+        assert done.summary.summary_id in talk(session, 20, 30)

@@ -229,7 +229,6 @@ def _job_json(job: SummaryTask) -> dict[str, Any]:
         "session": job.session_id,
         "first": span(job.first_seq),
         "last": span(job.last_seq),
-        "level": job.level.rpartition(":")[2],
         "reason": job.reason,
         "mode": job.mode,
         "said_tokens": job.said_tokens,
@@ -279,5 +278,10 @@ def _run(one: SummaryTask | UnreadMessages) -> dict[str, object]:
 
 
 def _row(job: SummaryTask) -> dict[str, object]:
-    level = {"level": job.level.rpartition(":")[2], "reason": job.reason}
-    return {**_run(job), **level, "said": job.said_tokens, "room": job.limit_tokens, "saves": job.saves_tokens}
+    return {
+        **_run(job),
+        "reason": job.reason,
+        "said": job.said_tokens,
+        "room": job.limit_tokens,
+        "saves": job.saves_tokens,
+    }

@@ -151,7 +151,8 @@ class SessionWithout:
         from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415  # as above
 
         own = self._context
-        return Notebook(own.session_id, own.renderer, context.transcripts, own.summaries, own.history)
+        gone = frozenset(self.forgotten.summaries)
+        return Notebook(own.session_id, own.renderer, context.transcripts, own.summaries, own.history, without=gone)
 
 
 def _existing(seqs: Iterable[int], stored: CurrentView, session_id: str) -> tuple[int, ...]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Protocol
 
-from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.last_request import REQUESTS
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER
+from squidbot.core.notes.texts import SUMMARY
 from squidbot.core.plan import JOURNAL_SECTION, PlanRecord
 from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT

@@ -160,22 +160,26 @@ class Summary:
         """Whether a language model wrote it: `made_by` is "llm/<name>/<version of its prompts>"."""
         return self.made_by.startswith("llm/")
 
+    @property
+    def told_from(self) -> tuple[str, ...]:
+        """The ids of the language models' summaries that notes were made from; in `made_by`, each behind a "+"."""
+        return () if self.by_model else tuple(self.made_by.split("+")[1:])
+
 
 class SummaryTask(NamedTuple):
     """A summary to request from a language model: its messages, its room, and its worth.
 
-    Two tasks with one `source_digest` are the same: it hashes the messages' ids and texts, level, mode, window, counter
-    and version of the prompts.
+    Two tasks with one `source_digest` are the same: it hashes the messages' ids and texts, the mode, and the version of
+    the prompt.
 
     Attributes:
         reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by rule
         represent
             it now), "schedule" or "request" (somebody asked).
         session_id, first_seq, last_seq: the messages, both ends included.
-        level: as in `Summary`.
         mode: what to keep above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
-        limit_tokens: the most that the summary may cost as shown, template included, as a bound.
+        limit_tokens: how long a summary the model is asked for: what a note shows of it at most, as a bound.
         said_tokens: the cost of the messages, without the user's, as a bound.
         saves_tokens: `said_tokens` less `limit_tokens`.
     """
@@ -184,7 +188,6 @@ class SummaryTask(NamedTuple):
     session_id: str
     first_seq: int
     last_seq: int
-    level: str
     mode: str
     source_digest: str
     limit_tokens: int

@@ -241,6 +241,11 @@ class HistorySettings:
             most if self.max_summary_tokens is None else min(most, max(self.min_note_tokens, self.max_summary_tokens))
         )
 
+    @property
+    def tells_in_one(self) -> bool:
+        """Whether each compaction makes one note on everything, of a size that no layout sets."""
+        return not self.chain and self.layout is None
+
     def ranks(self) -> tuple[Representation, ...]:
         """Return the levels of the newest blocks, newest first."""
         detailed = (Representation.DETAILED,) * self.detailed_blocks

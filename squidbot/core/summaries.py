@@ -9,21 +9,21 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.compaction.bounds import limit_as_before
-from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor, WrittenSummary
+from squidbot.core.compaction.planner import HEADER_TOKENS, Compactor
 from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.literals import find_literals, literals_of
 from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
-from squidbot.core.notes.extract import read
 from squidbot.core.notes.notebook import Notebook
+from squidbot.core.notes.texts import BY_MODEL, SUMMARY, WrittenSummary
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import UNSEARCHED, content_words, terms
@@ -31,15 +31,13 @@ from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
-from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
+from squidbot.core.view.renderer import slim, slim_arguments, spent
 from squidbot.core.view.steps import is_own, steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
-    from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage
-    from squidbot.core.plan import Segment
+    from squidbot.core.messages import ContextWindow, Cost, Message, StoredMessage
     from squidbot.core.ports import LLM, Observer, Summarizer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
@@ -48,12 +46,10 @@ if TYPE_CHECKING:
     from squidbot.core.view.steps import Step
 
 
-# The summaries that the next compaction could show.
+# The messages that a summary could be written of.
 
-# How full the room for a chain of notes is when the next compaction is expected to tell everything anew, by level.
-FOLD_NEAR_FRACTION = 0.75
-# The line in front of a text in a note on many blocks, with its messages and days, beside the text's own limit.
-MARK_TOKENS = 32
+# How much of the room for a note its model is asked to write: notes take the best sentences, up to their share.
+ASKED_FRACTION = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +75,9 @@ class SummarySettings:
 
 
 class SummarySlot(NamedTuple):
-    """A summary that could be shown: of which messages, at which level, in which room, and why."""
+    """Messages that a summary could be written of, how long it may be, and why."""
 
     run: NoteBlock
-    level: Representation
     limit_tokens: int
     reason: str
 
@@ -95,12 +90,13 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
     room: Cost,
     now: float | None,
     *,
+    texts: Sequence[Summary],
     every: frozenset[str],
 ) -> list[SummarySlot]:
-    """Return the summaries that the next compaction could show, the oldest block first.
+    """Return the summaries that notes could use and that are not in `texts`, the oldest messages first.
 
-    Of blocks that are still raw these are the ones that it is sure to note, and all that were closed by one of `every`:
-    "gap", "size".
+    Of blocks that are still raw these are the ones that the next compaction is sure to note, and all that were closed
+    by one of `every`: "gap", "size".
     """
     if not settings.takes_notes:
         return []
@@ -109,84 +105,61 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
     slimmed = steps_of(context.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
     steps = (*slimmed, *stored.tail.steps)
     source = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
-    finder = _SlotFinder(
-        Compactor(source, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs()
-    )
-    ahead = list(finder.ahead()) if settings.chain else []
-    return [*finder.of_noted(ahead), *(finder.slot(run, Representation.DETAILED, reason) for run, reason in ahead)]
+    known = (*notes.held()[0].runs(), *notes.runs(-1))
+    finder = _SlotFinder(Compactor(source, settings, notes, by_estimate=False), known, texts, now, every)
+    return list(finder.slots())
 
 
 class _SlotFinder(NamedTuple):
     ground: Compactor
-    stored: CurrentView
+    known: Sequence[NoteBlock]
+    texts: Sequence[Summary]
     now: float | None
     every: frozenset[str]
-    merged: tuple[NoteBlock, ...]
 
-    def of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
-        """Yield the slots of blocks that notes stand for, with the blocks in `ahead` behind them."""
-        notes = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
-        levels = {(note.first_seq, note.last_seq): LEVELS[note.representation] for note in notes}
-        known = self.ground.notes.runs(-1)
-        runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
-        folds = self._folds(notes, ahead)
-        folded = self._ranked(runs, ahead) if folds else {}
-        if folds or "size" in self.every:
-            yield from self._in_one_note(known, set(folded if folds else runs))
-        for run in runs:
-            # At the level that it has, and at the one that the next fold gives it.
-            level = levels[run.first_seq, run.last_seq]
-            yield from (self.slot(run, each, "pressure") for each in dict.fromkeys((level, folded.get(run) or level)))
+    def slots(self) -> Iterator[SummarySlot]:
+        """Yield the slots of blocks without a summary; of neighbours together where one note will be on all of them."""
+        blocks = [*((run, "pressure") for run in self._noted()), *self._ahead()]
+        # Of a long history that was never compacted, one note is made on nearly all.
+        is_long = not self.known and sum(block.tokens for block, _ in blocks) > self.ground.room
+        in_one = self.ground.settings.tells_in_one or is_long
+        for has_text, together in groupby(blocks, lambda block: self._has_text(block[0])):
+            run = [] if has_text else list(together)
+            if run and in_one:
+                tokens = sum(block.tokens for block, _ in run)
+                run = [(NoteBlock(run[0][0].first_seq, run[-1][0].last_seq, tokens), run[-1][1])]
+            yield from (SummarySlot(block, self._limit(block.tokens, in_one=in_one), reason) for block, reason in run)
 
-    def _in_one_note(self, known: Sequence[NoteBlock], stays: AbstractSet[NoteBlock]) -> list[SummarySlot]:
-        """Return the newest blocks that a fold tells in one note, as many as fit, oldest first.
+    def _has_text(self, run: NoteBlock) -> bool:
+        return any(one.first_seq <= run.first_seq and run.last_seq <= one.last_seq for one in self.texts)
 
-        Blocks in `stays` keep notes of their own.
-        """
-        blocks = [*self.merged, *(run for run in known if run not in stays)]
-        settings = self.ground.settings
-        beside_levels = int(self.ground.fold_tokens(reductions(settings)[0]) * (1 - settings.level_fraction))
-        left = settings.merged_tokens(beside_levels) * TEXTS_FRACTION
-        limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
-        newest = blocks[max(0, len(blocks) - int(left / limit)) :]
-        return [SummarySlot(run, Representation.MERGED, limit, "pressure") for run in newest]
-
-    def _ranked(
-        self, runs: Sequence[NoteBlock], ahead: Sequence[tuple[NoteBlock, str]]
-    ) -> dict[NoteBlock, Representation]:
-        """Return the levels of blocks after a fold, as many as fit together; at least one new block comes behind."""
+    def _limit(self, said_tokens: int, *, in_one: bool) -> int:
+        """Return how long a summary of so many tokens may be."""
         ground, settings = self.ground, self.ground.settings
-        new = [run for run, _ in reversed(ahead)] or [NoteBlock(-1, -1, settings.block_max_tokens(ground.room))]
-        left = settings.level_fraction * ground.fold_tokens(reductions(settings)[0])
-        ranked: dict[NoteBlock, Representation] = {}
-        for run, level in zip((*new, *reversed(runs)), settings.ranks(), strict=False):
-            left -= ground.level_tokens(run.tokens, level)
-            if left < 0:
-                break
-            ranked[run] = level
-        return {run: level for run, level in ranked.items() if run not in new}
+        most = ground.level_tokens(said_tokens, Representation.DETAILED)
+        if in_one:
+            fold_tokens = settings.merged_tokens(ground.fold_tokens(reductions(settings)[0]))
+            most = min(fold_tokens, HEADER_TOKENS + round(said_tokens * settings.note_rate))
+        return int(ASKED_FRACTION * most)
 
-    def slot(self, run: NoteBlock, level: Representation, reason: str) -> SummarySlot:
-        """Return the slot of a block at a level."""
-        return SummarySlot(run, level, self.ground.level_tokens(run.tokens, level), reason)
+    def _noted(self) -> Sequence[NoteBlock]:
+        """Return the blocks that notes stand for, oldest first; where each is a task, as far as they have not faded."""
+        if self.ground.settings.tells_in_one:
+            return self.known
+        behind, kept = 0, len(self.known)
+        while kept and behind <= self.ground.settings.fading_tokens:
+            kept -= 1
+            behind += self.known[kept].tokens
+        return self.known[kept:]
 
-    def _folds(self, notes: Sequence[Segment], ahead: Sequence[tuple[NoteBlock, str]]) -> bool:
-        """Return whether the next compaction tells everything anew: notes or user messages nearly fill their room."""
-        settings, source = self.ground.settings, self.ground.source
-        near = FOLD_NEAR_FRACTION * self.ground.room
-        noted_tokens = sum(note.note_tokens for note in notes)
-        noted_through = ahead[-1][0].last_seq if ahead else -1
-        users = [part.cost for block in source.blocks for part in block.parts if is_user_part(part)]
-        users += [step.sent_cost for step in source.tail if step.is_own and step.last_seq <= noted_through]
-        is_full = noted_tokens > near * settings.notes_fraction
-        return not settings.chain or is_full or total(users).bound > near * settings.user_verbatim_fraction
-
-    def ahead(self) -> Iterator[tuple[NoteBlock, str]]:
+    def _ahead(self) -> Iterator[tuple[NoteBlock, str]]:
         """Yield the raw blocks to summarize, each with what closed it.
 
-        Only in a chain of notes do they stay blocks of their own: a fold takes them together.
+        Where one note tells everything, only if somebody asks: the next compaction takes other ones together.
         """
         settings, room, source = self.ground.settings, self.ground.room, self.ground.source
+        if not settings.chain and "size" not in self.every:
+            return
         # What stays behind the notes of a compaction at most: a block with as much behind it will be noted whole.
         prefix = sum(block.cost.bound for block in source.blocks)
         stays = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
@@ -212,23 +185,19 @@ def _paused(block: Sequence[Step], until: float | None, gap_seconds: float) -> b
     return newest is not None and until is not None and until - newest >= gap_seconds
 
 
-# The prompts: one system text, and one prompt for each level and mode.
+# The prompts: one system text, and one prompt for each mode.
 
 # Increase it with every change of a text below: summaries of another version are made anew.
-VERSION: Final = "2"
+VERSION: Final = "3"
 # An answer stands between these: a text without them is an error's, or was cut off.
 OPENING, CLOSING = "<summary>", "</summary>"
 
 HEADINGS: Final = ("Decisions", "TaskResult", "Findings", "Open")
-# How much each level tells.
-_DETAIL: Final[Mapping[str, str]] = {
-    Representation.DETAILED: "Tell what was done in order, with every decision and its reason, and each result that "
-    f"later work builds on. Use the headings {', '.join(HEADINGS)} where they apply.",
-    Representation.MODERATE: "Give each decision, outcome and open point a line. Leave out how it was reached.",
-    Representation.COMPACT: "Tell only the decisions in force and the state at the end, in a few lines.",
-    Representation.MERGED: "This is a long stretch of work. Give its outcome in a few lines: decisions in force, "
-    "what was produced, what is still open.",
-}
+_DETAIL: Final = (
+    "Tell what was meant: what was decided and why, what was found out, each result that later work builds on, "
+    f"and what is still open. Use the headings {', '.join(HEADINGS)} where they apply. Each sentence must be "
+    "understood alone: where there is little room, only the most telling are shown."
+)
 # A bound counts at least as many tokens as the model makes; a word of running text is about two of them with the marks,
 # names and numbers of such texts.
 _TOKENS_A_WORD = 2
@@ -263,11 +232,12 @@ def prompt(task: SummaryTask, source: str, limit_tokens: int, keeps: Mapping[str
     return (
         f"Messages m{task.first_seq} to m{task.last_seq} of the conversation, oldest first:\n"
         f"<messages>\n{source}\n</messages>\n\n"
-        f"Summarize these messages in their own language. {_DETAIL[task.level]}\n"
+        f"Summarize these messages in their own language. {_DETAIL}\n"
         f"Keep above all: {keeps[task.mode]}.\n"
         "Say in a few words what the user asked for: the reader may not see the user's messages.\n"
-        "Copy names, paths, numbers, ids and error messages exactly, and only from the messages. Add no knowledge and "
-        "no guesses of your own.\n"
+        "Files and names are listed beside your summary by rule: write only those that a sentence needs. Copy names, "
+        "paths, numbers, ids and error messages exactly, and only from the messages. Add no knowledge and no guesses "
+        "of your own.\n"
         f"Write at most {words} words, between {OPENING} and {CLOSING}, and nothing else."
     )
 
@@ -518,8 +488,6 @@ def _stands_in(word: str, source: str) -> bool:
 
 # The largest tool output that is shown whole, and the smallest part of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
-# The last action on a file is shown in at most so many characters, otherwise the path alone.
-DONE_CHARS = 120
 # A summary is mostly made from the assistant's words: they are cut later than outputs, by this factor.
 _SAID_FACTOR = 4
 
@@ -585,18 +553,6 @@ class SummarySource:
         days = [day for message in self.messages if (day := stamp(message.row.time)[:10])]
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
-    def files(self) -> tuple[tuple[str, str], ...]:
-        """Return the files of tool calls and marked artifacts, by rule: (path, the last action on it).
-
-        Each comes once; the changed ones come first.
-        """
-        messages = [replace(message.message, category=message.row.category) for message in self.messages]
-        lines = read(messages, users_verbatim=True).lines
-        named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
-        heaviest = max((line.weight for _, line in named), default=0.0)
-        changed_first = sorted(named, key=lambda file: file[1].weight < heaviest)
-        return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
-
     def _shown(self, message: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
         handle = f"m{message.row.seq}"
         most = output_tokens if message.row.result_ids else output_tokens * _SAID_FACTOR
@@ -613,10 +569,8 @@ class SummarySource:
 
 # Failures in a row after which a block rests.
 MOST_FAILURES = 2
-# The largest share of a summary for its files, with the last action on each.
-FILES_FRACTION = 0.25
-# In a smaller room the line in front takes most of it, and notes by rule say more.
-LEAST_LIMIT_TOKENS = 120
+# Fewer tokens hold two sentences at most: the messages wait for further ones.
+LEAST_LIMIT_TOKENS = 64
 # The mode if neither the settings nor the session name one.
 ANY_MODE = "developer"
 # Reasons, and the raw blocks that are due for each whatever the pressure. Blocks before a pause will not change.
@@ -660,8 +614,8 @@ class Backoff:
         self._failed.pop(key, None)
 
 
-def _place(task: SummaryTask) -> tuple[str, int, int, str]:
-    return task.session_id, task.first_seq, task.last_seq, task.level
+def _place(task: SummaryTask) -> tuple[str, int, int]:
+    return task.session_id, task.first_seq, task.last_seq
 
 
 class SummaryQueue:
@@ -709,7 +663,7 @@ class SummaryQueue:
         tasks = [
             task for task in found if task is not None and (is_asked or not self._failures.rests(_place(task), now))
         ]
-        return tuple(sorted(tasks, key=lambda task: (-task.saves_tokens, task.first_seq, task.level)))
+        return tuple(sorted(tasks, key=lambda task: (-task.saves_tokens, task.first_seq)))
 
     def run(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
@@ -763,7 +717,8 @@ class SummaryQueue:
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)
         room = limit.less(spent(stored.lead)).less(last_request.outside)
-        return slots_of(context, self._history, notes, stored, room, now, every=every)
+        texts = [one for one in notes.newest_texts() if one.made_by.endswith(self._made_by_end())]
+        return slots_of(context, self._history, notes, stored, room, now, texts=texts, every=every)
 
     def _last_request(self) -> LastRequest:
         last = self._context.transcripts.last_record(self._context.session_id, REQUEST)
@@ -777,24 +732,21 @@ class SummaryQueue:
     def _task(self, slot: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
         """Return the task for a slot; None if it would not pay, or has been done."""
         run = slot.run
-        least = 0 if slot.level is Representation.MERGED else LEAST_LIMIT_TOKENS
-        if run.last_seq - run.first_seq + 1 < self._settings.min_messages or slot.limit_tokens < least:
-            return None
-        if self._is_made(slot):
+        is_short = run.last_seq - run.first_seq + 1 < self._settings.min_messages
+        if is_short or slot.limit_tokens < LEAST_LIMIT_TOKENS:
             return None
         rows = self._context.read(run.first_seq, run.last_seq)
         said_tokens = SummarySource.of(rows, self._context.renderer).tokens
         if said_tokens < max(self._settings.min_input_tokens, slot.limit_tokens + 1):
             return None
-        digest = self._digest(rows, slot.level, mode)
-        if self._newest_record() and any(summary.source_digest == digest for summary in self._by_model(*run[:2])):
+        digest = self._digest(rows, mode)
+        if self._has_written() and self._first(run.first_seq, run.last_seq, digest):
             return None
         return SummaryTask(
             reason=reason,
             session_id=self._context.session_id,
             first_seq=run.first_seq,
             last_seq=run.last_seq,
-            level=slot.level.value,
             mode=mode,
             source_digest=digest,
             limit_tokens=slot.limit_tokens,
@@ -802,35 +754,22 @@ class SummaryQueue:
             saves_tokens=said_tokens - slot.limit_tokens,
         )
 
-    def _is_made(self, slot: SummarySlot) -> bool:
-        """Return whether a summary of exactly this is stored that fits; no message has to be read for that.
+    def _made_by_end(self) -> str:
+        """Return how `made_by` ends in summaries that stay good: in any mode, where the mode is the session's."""
+        return f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
 
-        While a summary is there, its messages are as they were. Where the mode is the session's, a summary that was
-        made in another mode stays good.
-        """
-        ends = f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
-        return self._newest_record() is not None and any(
-            summary.level == slot.level
-            and (summary.first_seq, summary.last_seq) == slot.run[:2]
-            and summary.cost.bound <= slot.limit_tokens
-            and summary.counter == self._context.renderer.meter.name
-            and summary.made_by.endswith(ends)
-            for summary in self._by_model(*slot.run[:2])
-        )
+    def _has_written(self) -> bool:
+        return self._context.transcripts.last_record(self._context.session_id, SUMMARY.name) is not None
 
-    def _by_model(self, first_seq: int, last_seq: int) -> list[Summary]:
+    def _first(self, first_seq: int, last_seq: int, digest: str) -> Summary | None:
+        """Return the summary of these messages that a model wrote first; None for none."""
         found = self._context.summaries.for_range(self._context.session_id, first_seq, last_seq)
-        return [summary for summary in found if summary.by_model]
+        return next((one for one in found if one.by_model and one.source_digest == digest), None)
 
-    def _newest_record(self) -> Record | None:
-        """Return the record of the newest summary that was written; None if none was."""
-        return self._context.transcripts.last_record(self._context.session_id, SUMMARY.name)
-
-    def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
+    def _digest(self, rows: Sequence[StoredMessage], mode: str) -> str:
         """Return the hash of all that an answer depends on except the model: one summary for one source."""
         digest = hashlib.sha256()
-        meter, window = self._context.renderer.meter, self._window
-        for text in (VERSION, mode, level, meter.name, str(window.window_tokens)):
+        for text in (VERSION, mode):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
             head = json.dumps([row.seq, row.category, row.codec])
@@ -851,27 +790,17 @@ class SummaryQueue:
         if source is None:
             raise LLMError("unusable", "its messages have changed")
         meter = self._context.renderer.meter
-        summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
-        header = _header(task, summary_id, source)
-        # The note that a merged text stands in names files by rule.
-        files = () if task.level == Representation.MERGED else source.files()
-        named = meter.text(_naming([done for _, done in files])).bound
-        aside = min(named, int(task.limit_tokens * FILES_FRACTION)) if files else 0
-        left = task.limit_tokens - meter.message(header).bound - aside
         shown = source.shown(self._settings.source_tokens)
-        completion = self._completed(summarizer.summarize(task, shown, left), shown)
+        completion = self._completed(summarizer.summarize(task, shown, task.limit_tokens), shown)
         answer = cleaned(completion.text)
         check_answer(answer, source.whole(), shown)
-        text = f"{header}\n{answer}"
-        bound = meter.message(text).bound
-        if bound > task.limit_tokens or bound >= task.said_tokens:
-            raise LLMError(
-                "unusable", f"the answer takes {bound} of at most {min(task.limit_tokens, task.said_tokens)} tokens"
-            )
-        text = self._with_files(text, files, task.limit_tokens)
-        made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
+        text = f"{_mark(task, source)}\n{answer}"
         cost = meter.message(text)
-        place = self._context.session_id, task.first_seq, task.last_seq, task.level
+        if cost.bound >= task.said_tokens:
+            raise LLMError("unusable", f"the answer takes {cost.bound} tokens, its messages {task.said_tokens}")
+        summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
+        made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
+        place = self._context.session_id, task.first_seq, task.last_seq, BY_MODEL
         summary = Summary(summary_id, *place, text, cost, meter.name, task.source_digest, made_by)
         return self._stored(task, summary, Usage(completion.input_tokens, completion.output_tokens))
 
@@ -886,22 +815,8 @@ class SummaryQueue:
     def _source(self, task: SummaryTask) -> SummarySource | None:
         """Return the messages of a task; None if they have changed since."""
         rows = self._context.read(task.first_seq, task.last_seq)
-        is_same = self._digest(rows, task.level, task.mode) == task.source_digest
+        is_same = self._digest(rows, task.mode) == task.source_digest
         return SummarySource.of(rows, self._context.renderer) if is_same else None
-
-    def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
-        """Return a text with a line of files and the last action on each, as many as fit.
-
-        Files that the text does not name come first.
-        """
-        meter = self._context.renderer.meter
-        lines = [done for _, done in sorted(files, key=lambda file: file[0] in text)]
-        while lines:
-            named = f"{text}\n{_naming(lines)}"
-            if meter.message(named).bound <= limit_tokens:
-                return named
-            lines.pop()
-        return text
 
     def _stored(self, task: SummaryTask, summary: Summary, usage: Usage) -> Summary:
         """Store a summary and return it; of two for one task the first one stays.
@@ -910,16 +825,16 @@ class SummaryQueue:
             LLMError: its messages were forgotten meanwhile; nothing of it is left.
             StoreError: the store failed.
         """
-        context = self._context
+        context, place = self._context, (task.first_seq, task.last_seq, task.source_digest)
         try:
-            kept = self._first(task) or summary
+            kept = self._first(*place) or summary
             context.summaries.put(kept)
         except StoreError:
-            if (first := self._first(task)) is None:
+            if (first := self._first(*place)) is None:
                 raise
             kept = first
         # `forget` finds the summary, or by this record that it has to look once more.
-        record = WrittenSummary(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
+        record = WrittenSummary(kept.summary_id, kept.last_seq, kept.made_by, usage.input_tokens, usage.output_tokens)
         append(
             context.transcripts, context.session_id, SUMMARY, lambda: record, "no summary was noted", wait=context.wait
         )
@@ -928,10 +843,6 @@ class SummaryQueue:
             raise LLMError("unusable", "its messages have been forgotten")
         return kept
 
-    def _first(self, task: SummaryTask) -> Summary | None:
-        found = self._by_model(task.first_seq, task.last_seq)
-        return next((summary for summary in found if summary.source_digest == task.source_digest), None)
-
     def _notify(self, name: str, cause: str, task: SummaryTask, after_tokens: int) -> None:
         if self._observer is not None:
             window = self._window
@@ -939,22 +850,18 @@ class SummaryQueue:
             self._observer.notify(Event(name, task.session_id, cause, window.window_id, -1, *sizes, model=window.model))
 
 
-def _header(task: SummaryTask, summary_id: str, source: SummarySource) -> str:
-    """Return the line in front of an answer; in a note with others it has the messages and their days."""
-    if task.level == Representation.MERGED:
-        return f"[{', '.join(filter(None, (f'm{task.first_seq}-m{task.last_seq}', source.dates())))}]"
-    count = task.last_seq - task.first_seq + 1
-    return f"[{summary_id}: a model's summary of {count} messages, data only; recall {summary_id} shows them]"
-
-
-def _naming(done: Sequence[str]) -> str:
-    return f"Files: {'; '.join(done)}"
+def _mark(task: SummaryTask, source: SummarySource) -> str:
+    """Return what a summary stands behind in notes: its messages and their days."""
+    return ", ".join(filter(None, (f"m{task.first_seq}-m{task.last_seq}", source.dates())))
 
 
 # A summarizer over a language model.
 
 # The tags around an answer, and the room for a model whose tokens are more than the counter's.
 _TAG_TOKENS = 32
+# An answer may be so many times as long as it was asked to be: notes take what they have room for, and one that is cut
+# off is lost.
+LENGTH_FACTOR = 2
 
 
 class ModelSummarizer:
@@ -978,5 +885,5 @@ class ModelSummarizer:
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
         request = prompt(task, source, limit_tokens, self._keeps)
-        completion = self._llm.complete(system_text(), request, limit_tokens + _TAG_TOKENS)
+        completion = self._llm.complete(system_text(), request, LENGTH_FACTOR * limit_tokens + _TAG_TOKENS)
         return completion._replace(text=answer_between(OPENING, CLOSING, completion.text).strip())

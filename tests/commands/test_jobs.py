@@ -100,7 +100,7 @@ def test_jobs_lists_what_is_due_those_first_that_save_most(run: Callable[..., Re
     result = run()
     assert result.exit_code == 0
     head, *rows = result.output.splitlines()
-    assert head.split() == ["session", "messages", "level", "reason", "said", "room", "saves"]
+    assert head.split() == ["session", "messages", "reason", "said", "room", "saves"]
     assert "support/42" in result.output
     assert "support/43" in result.output
     assert "set summary.llm to a model alias, or to NAME:MODEL" in " ".join(rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,11 +31,10 @@ from squidbot.core.compaction.pressure import (
     still_sent,
     too_much,
 )
-from squidbot.core.errors import DamagedStoreError
-from squidbot.core.messages import Cost, Kind, Usage
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.notes.texts import writing_of
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
 from squidbot.core.settings import LEAST_CUT_FRACTION, LEVEL_TOKENS
-from squidbot.core.transcript.records import RecordKind, fields
 from squidbot.core.view.current import Pieces, PlanBlock, Tail, view_of
 from squidbot.core.view.renderer import is_user_part, raw_part, shown, spent, unanswerable
 from squidbot.core.view.steps import Step, open_step, session_blocks, steps_of, total
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.budget import Ladder
     from squidbot.core.compaction.pressure import CallContext, CapLimits, NoteTaker, Reduction
-    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.messages import Part, StoredMessage, Summary, Usage
     from squidbot.core.plan import NoteBlock, Section
     from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
@@ -269,16 +267,18 @@ class PlanBuilder:
 
     def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
         """Yield the possible compactions with their attempts, gentlest first."""
-        notes = SummaryOverride(self.notes, self.context, self.call.extended)
+        notes = ExtendedNotes(self.notes, self.context, self.call.extended)
         by_estimate = _by_estimate(base.history, room)
         source = self._scene(base, room)
         compactor = Compactor(source, self.settings, notes, by_estimate)
-        blocks, kept = renewed(compactor, notes)
+        blocks, kept, made = renewed(compactor, notes)
         compactor = replace(compactor, source=source._replace(blocks=blocks))
         for reduction in (*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)):
             batch = compactor.batch(reduction)
             if batch is not None:
-                yield reduction, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
+                told = {segment.summary_id for segment in batch.segments}
+                summaries = (*(one for one in made if one.summary_id in told), *batch.summaries)
+                yield reduction, batch._replace(kept_blocks=min(batch.kept_blocks, kept), summaries=summaries)
 
     def _scene(self, base: CurrentView, room: Cost) -> CompactionInput:
         blocks, slimmed = self._parted(base)
@@ -462,6 +462,12 @@ class _Noted(NamedTuple):
     def segment(self) -> Segment:
         """The segment of the plan."""
         return noted_as(self.summary, self.level, tuple([part.first_seq for part in self.beside]))
+
+
+def _reaches_over(text: Summary, run: NoteBlock) -> bool:
+    """Return whether a summary is on messages of a run and on others."""
+    is_apart = text.last_seq < run.first_seq or run.last_seq < text.first_seq
+    return not is_apart and not (run.first_seq <= text.first_seq and text.last_seq <= run.last_seq)
 
 
 def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
@@ -865,14 +871,16 @@ class Compactor:
         """Return the blocks that keep notes of their own, oldest first: the newest by rank, while they fit.
 
         All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
-        each other without a hole up to the last message.
+        each other without a hole up to the last message, and to a language model's summary that is on more than one:
+        only the note on many could use that.
         """
         ranked: list[_Ranked] = []
+        texts = self.notes.texts_on(runs[0].first_seq, last_seq) if runs else []
         left = limit * self.settings.level_fraction
         for run, level in zip(reversed(runs), self.settings.ranks(), strict=False):
             tokens = self.level_tokens(run.tokens, level)
             left -= tokens
-            if left < 0 or run.last_seq != last_seq:
+            if left < 0 or run.last_seq != last_seq or any(_reaches_over(text, run) for text in texts):
                 break
             ranked.append(_Ranked(run, level, tokens))
             last_seq = run.first_seq - 1
@@ -912,55 +920,38 @@ class Compactor:
         return pinned or (self.settings.strict and is_user_part(part))
 
 
-# A language model's summary of a block replaces the notes by rule, where it is stored and fits.
+# Notes with what language models and extensions say.
 
 # The maker of a text that an extension put in the place of another.
 MADE_BY = "extension"
-# The level of the text that stands for a block in each representation that shows one of its own.
+# The level of the notes on a block in each representation that shows notes of its own.
 LEVELS = {
     Representation.SUMMARY_USER: Representation.DETAILED,
     Representation.DETAILED: Representation.DETAILED,
     Representation.MODERATE: Representation.MODERATE,
     Representation.COMPACT: Representation.COMPACT,
 }
-
-
-class WrittenSummary(NamedTuple):
-    """A summary that a language model wrote, and the tokens that this took."""
-
-    summary_id: str
-    level: str
-    made_by: str
-    input_tokens: int
-    output_tokens: int
-
-
-# Without such a record, no model's summary is looked for.
-SUMMARY = RecordKind("summary", fields(WrittenSummary), tuple)
-# Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
+# Better notes enter only as far in front as this share of what stands behind all notes: what they move is written to
 # the prompt cache anew, and a compaction always writes its own notes and the raw messages.
 RENEWED_FRACTION = 0.5
-# Of the room for a note on everything, what texts by a model may take: the rest names by rule what they leave out.
-TEXTS_FRACTION = 0.5
-# Among how many of the newest summaries texts for such a note are looked for: at any window about ten have room there,
-# and each block has at most one at each of four levels.
-MOST_LOOKED_AT = 512
 
 
-class SummaryOverride:
-    """A note taker that shows a language model's text of a block instead of notes, for one compaction.
+class ExtendedNotes:
+    """A note taker that shows an extension's text in place of a note, for one compaction.
 
-    What is stored is looked up once: a retry, in this process or another one, finds the same.
+    What language models wrote is looked up once: a retry, in this process or another one, finds the same.
     """
 
     def __init__(self, notes: NoteTaker, context: SessionContext, extended: CallExtensions | None = None) -> None:
-        """Take the maker of notes by rule, and the extensions."""
+        """Take the maker of notes, and the extensions."""
         self._notes = notes
         self._context = context
         self._extended = extended
-        self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
-        self._any: bool | None = None
-        self._texts: tuple[Summary, ...] | None = None
+        notes.look_again()
+
+    def look_again(self) -> None:
+        """Have the next note look for what language models wrote meanwhile."""
+        self._notes.look_again()
 
     def reach(self, first_seq: int, new_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
@@ -981,12 +972,34 @@ class SummaryOverride:
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
-        """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule.
+        """Return notes on a block, or an extension's text in their place."""
+        return self._represented(self._notes.note(run, before, limit_tokens, level), limit_tokens)
 
-        An extension may have a text of its own in its place.
+    def merged_note(
+        self, first_seq: int, last_seq: int, new: Sequence[NoteBlock], before: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, or an extension's text in its place."""
+        return self._represented(self._notes.merged_note(first_seq, last_seq, new, before, limit_tokens), limit_tokens)
+
+    def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
+        return self._notes.texts_on(first_seq, last_seq)
+
+    def has_more(self, segment: Segment, run: NoteBlock) -> bool:
+        """Return whether language models wrote of a block what its notes in the plan were made without.
+
+        Raises:
+            StoreError: the store failed.
         """
-        summary = self.better(run, limit_tokens, level) or self._notes.note(run, before, limit_tokens, level)
-        return self._represented(summary, limit_tokens)
+        texts = self.texts_on(run.first_seq, run.last_seq)
+        if not texts or segment.summary_id is None or segment.representation not in LEVELS:
+            return False
+        found = self._context.summaries.by_id(self._context.session_id, [segment.summary_id])
+        return not {one.summary_id for one in texts} <= {text for note in found for text in note.told_from}
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+        return self._notes.named(run, source, make)
 
     def _represented(self, summary: Summary, limit_tokens: int) -> Summary:
         """Return the text of an extension under a heading of ours, where there is one that fits."""
@@ -1002,69 +1015,12 @@ class SummaryOverride:
         def made(known_by: str) -> Summary:
             text = f"{_heading(summary, known_by)}\n{said}"
             cost = meter.message(text)
-            return replace(summary, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
+            # What the extension was offered counts as shown.
+            made_by = "+".join((MADE_BY, *summary.told_from))
+            return replace(summary, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=made_by)
 
         represented = self.named(place, source, made)
         return represented if represented.cost.bound <= limit_tokens else summary
-
-    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
-        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
-        return self._notes.named(run, source, make)
-
-    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
-        self,
-        first_seq: int,
-        last_seq: int,
-        new: Sequence[NoteBlock],
-        before: Sequence[Part],
-        limit_tokens: int,
-        texts: Sequence[str] = (),
-    ) -> Summary:
-        """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
-        texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
-        summary = self._notes.merged_note(first_seq, last_seq, new, before, limit_tokens, texts)
-        return self._represented(summary, limit_tokens)
-
-    def better(self, run: NoteBlock, limit_tokens: int, level: Representation) -> Summary | None:
-        """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
-        if self._any is None:
-            self._any = self._context.transcripts.last_record(self._context.session_id, SUMMARY.name) is not None
-        if not self._any:
-            return None
-        fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
-        return max(fitting, key=lambda one: (one.cost.bound, one.summary_id), default=None)
-
-    def _merged(self, first_seq: int, last_seq: int, limit_tokens: float) -> list[str]:
-        """Return what a model wrote of blocks among these messages for a note on many, oldest first.
-
-        As many of the newest of them as cost no more than `limit_tokens` together; none over what another tells of.
-        """
-        texts: list[str] = []
-        for one in self._newest_merged():
-            if first_seq <= one.first_seq and one.last_seq <= last_seq:
-                limit_tokens -= one.cost.bound
-                if limit_tokens < 0:
-                    break
-                texts.append(one.text)
-                last_seq = one.first_seq - 1
-        return texts[::-1]
-
-    def _newest_merged(self) -> tuple[Summary, ...]:
-        """Return texts by a model that can stand in a note on many blocks: newest blocks first, of one newest first."""
-        if self._texts is None:
-            counter = self._context.renderer.meter.name
-            usable = (one for one in _texts_of(self._context) if one.counter == counter)
-            self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
-        return self._texts
-
-    def _stored(self, run: NoteBlock) -> tuple[Summary, ...]:
-        place = run.first_seq, run.last_seq
-        if place not in self._found:
-            counter = self._context.renderer.meter.name
-            inside = self._context.summaries.for_range(self._context.session_id, *place)
-            exact = (one for one in inside if (one.first_seq, one.last_seq) == place)
-            self._found[place] = tuple(one for one in exact if one.by_model and one.counter == counter)
-        return self._found[place]
 
 
 def _heading(summary: Summary, summary_id: str) -> str:
@@ -1072,94 +1028,39 @@ def _heading(summary: Summary, summary_id: str) -> str:
     return f"[{summary_id}: an extension's notes on {count} messages, data only; recall {summary_id} shows them]"
 
 
-def renewed(compactor: Compactor, better: SummaryOverride) -> tuple[tuple[PlanBlock, ...], int]:
-    """Return the blocks with better texts in the newest of them, as far as that pays; and how many are as they were."""
+def renewed(compactor: Compactor, notes: ExtendedNotes) -> tuple[tuple[PlanBlock, ...], int, list[Summary]]:
+    """Return the blocks, the newest with what language models wrote since; how many are as they were; the new notes.
+
+    As far to the front as that pays.
+
+    Raises:
+        StoreError: the store failed.
+    """
     blocks = list(compactor.source.blocks)
     kept, behind = len(blocks), 0
-    if not blocks:
-        return (), 0
+    made: list[Summary] = []
     most = RENEWED_FRACTION * sum(compactor.size(step.sent_cost) for step in compactor.source.tail)
-    runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
+    runs = {(run.first_seq, run.last_seq): run for run in notes.runs(-1)} if blocks else {}
     for place in range(len(blocks) - 1, -1, -1):
         behind += compactor.size(blocks[place].cost)
         if behind > most:
             break
-        made = _renewed(compactor, better, blocks[place], runs)
-        if made is not None:
-            blocks[place], kept = made, place
-    return tuple(blocks), kept
+        run = runs.get((blocks[place].segment.first_seq, blocks[place].segment.last_seq))
+        if run is not None and notes.has_more(blocks[place].segment, run):
+            before = [part for block in blocks[:place] for part in block.parts]
+            blocks[place], note = _renewed(compactor, notes, blocks[place], run, before)
+            made.append(note)
+            kept = place
+    return tuple(blocks), kept, made
 
 
 def _renewed(
-    compactor: Compactor, better: SummaryOverride, block: PlanBlock, runs: dict[tuple[int, int], NoteBlock]
-) -> PlanBlock | None:
-    """Return a block with its better text; None where there is none, or it stands there."""
-    segment = block.segment
-    run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
-    if run is None or level is None:
-        return None
-    summary = better.better(run, compactor.level_tokens(run.tokens, level), level)
-    if summary is None or summary.summary_id == segment.summary_id:
-        return None
+    compactor: Compactor, notes: ExtendedNotes, block: PlanBlock, run: NoteBlock, before: Sequence[Part]
+) -> tuple[PlanBlock, Summary]:
+    """Return a block with its notes made again, and these; `before` are the parts in front of it."""
+    segment, level = block.segment, LEVELS[block.segment.representation]
+    beside = [part for part in block.parts if part.summary_id != segment.summary_id]
+    summary = notes.note(run, [*before, *beside], compactor.level_tokens(run.tokens, level), level)
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
     parts = (shown(summary) if part.summary_id == segment.summary_id else part for part in block.parts)
-    return PlanBlock(changed, tuple(parts))
-
-
-def newest_written(context: SessionContext, most: int) -> list[WrittenSummary]:
-    """Return the newest summaries that a language model has written, oldest first, at most so many."""
-    last = context.transcripts.last_record(context.session_id, SUMMARY.name)
-    if last is None:
-        return []
-    return list(_written(context, max(0, last.number + 1 - most)))
-
-
-def _written(context: SessionContext, first_number: int = 0) -> Iterator[WrittenSummary]:
-    """Yield what language models have written; a record that can't be read is passed over: a price fails no turn."""
-    for record in context.transcripts.records(context.session_id, SUMMARY.name, first_number):
-        with suppress(DamagedStoreError):
-            yield SUMMARY.read(record)
-
-
-def writing_of(
-    context: SessionContext, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]
-) -> Usage:
-    """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
-
-    Summaries that stand in segments, and texts inside of notes on many blocks; notes by rule took nothing. `made` are
-    the summaries that are not stored yet.
-    """
-    shown = {one.summary_id for one in before}
-    new = [one for one in after if one.summary_id and one.summary_id not in shown]
-    if not new or context.transcripts.last_record(context.session_id, SUMMARY.name) is None:
-        return Usage(0)
-    wanted = {one.summary_id for one in new} | (_texts_in(context, new, made) - _texts_in(context, before))
-    found = [one for one in _written(context) if one.summary_id in wanted]
-    return Usage(sum(one.input_tokens for one in found), sum(one.output_tokens for one in found))
-
-
-def _texts_in(context: SessionContext, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
-    """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
-
-    Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
-    """
-    notes = [segment for segment in segments if segment.summary_id and segment.representation is Representation.MERGED]
-    if not notes:
-        return set()
-    stored = context.summaries.by_id(context.session_id, [note.summary_id or "" for note in notes])
-    told = {one.summary_id: one.text for one in (*stored, *made)}
-    texts = {one.text: one for one in reversed(_texts_of(context))}.values()
-    return {text.summary_id for text in texts if any(_holds(note, told, text) for note in notes)}
-
-
-def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
-    if note.summary_id not in told:
-        return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
-    return f"\n{text.text}\n" in f"\n{told[note.summary_id]}\n"
-
-
-def _texts_of(context: SessionContext) -> list[Summary]:
-    """Return texts by a model that can stand in a note on many blocks, those written last first."""
-    ids = [one.summary_id for one in newest_written(context, MOST_LOOKED_AT) if one.level == Representation.MERGED]
-    found = context.summaries.by_id(context.session_id, ids[::-1])
-    return [one for one in found if one.by_model and one.level == Representation.MERGED]
+    return PlanBlock(changed, tuple(parts)), summary

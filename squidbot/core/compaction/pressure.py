@@ -267,7 +267,7 @@ class Compaction(NamedTuple):
 
 
 class NoteTaker(Protocol):
-    """Makes the notes that represent messages until a language model has summarized them."""
+    """Makes the notes that represent messages, with what language models wrote of them."""
 
     def reach(self, first_seq: int, new_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything covers.
@@ -290,20 +290,19 @@ class NoteTaker(Protocol):
     ) -> Summary:
         """Return notes on a block, without repeating `before`, the parts in front of them."""
 
-    def merged_note(  # noqa: PLR0913, PLR0917  # the inputs of one note on everything
-        self,
-        first_seq: int,
-        last_seq: int,
-        new: Sequence[NoteBlock],
-        before: Sequence[Part],
-        limit_tokens: int,
-        texts: Sequence[str] = (),
+    def merged_note(
+        self, first_seq: int, last_seq: int, new: Sequence[NoteBlock], before: Sequence[Part], limit_tokens: int
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
 
-        The blocks in `new` among them are noted for the first time; `before` is sent verbatim beside it. `texts`
-        precede the notes by rule and count towards the limit: they cost no more.
+        The blocks in `new` among them are noted for the first time; `before` is sent verbatim beside it.
         """
+
+    def look_again(self) -> None:
+        """Have the next note look for what language models wrote meanwhile."""
+
+    def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
         """Return what `make` makes of its storage id; `source`: the digest of the input."""

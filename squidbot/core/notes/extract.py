@@ -292,9 +292,13 @@ _FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.
 # What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
 # answer, and in a remark before a call.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
+# The same for each sentence of a language model's summary.
+_SUMMARY_WEIGHT = 0.2
 _LABEL_RANK = {"wrote": 0, "with": 0, LiteralPlace.DEFINED.value: 1, LiteralPlace.IMPORTED.value: 2}
 
 _TAG = re.compile(r"</?[a-zA-Z][\w-]{0,40}+>")
+# The heading of a part of a summary, which says nothing alone.
+_HEADING = re.compile(r".{0,47}:")
 _FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
 # Arguments in which an agent says in its own words what a call is for.
 _PURPOSE_KEYS = frozenset({"description", "justification", "subject", "title"})
@@ -302,11 +306,20 @@ _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"}
 
 
 class NoteKind(StrEnum):
-    """What a line of notes tells: what the user asked, what the assistant said, or what was done, and how it ended."""
+    """What a line of notes tells.
+
+    What the user asked, what the assistant said, what a language model wrote of the messages, or what was done, and how
+    it ended.
+    """
 
     ASKED = "asked"
     SAID = "said"
+    SUMMARY = "summary"
     DONE = "done"
+
+
+# The kinds whose heads are sentences.
+_SPOKEN = frozenset({NoteKind.ASKED, NoteKind.SAID})
 
 
 @dataclass(slots=True)
@@ -321,7 +334,7 @@ class NoteLine:
         short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
         fading: the share of their worth that age has left to its units, which stay as they were read, and are shared.
-        kind: what it tells; the heads of what is said and asked are sentences.
+        kind: what it tells.
     """
 
     head: str
@@ -335,12 +348,14 @@ class NoteLine:
     @property
     def heading(self) -> NoteUnit:
         """The head as a unit, at its present worth."""
-        return NoteUnit(self.head, self.kind if self.kind is NoteKind.DONE else "", self.weight)
+        label = "" if self.kind in _SPOKEN else self.kind
+        # Which messages a summary is on is nothing that the assistant writes.
+        return NoteUnit(self.head, label, self.weight, 0.0 if self.kind is NoteKind.SUMMARY else IN_USE_WORTH)
 
     @property
     def sentences(self) -> Iterator[str]:
         """The sentences in it."""
-        if self.kind is not NoteKind.DONE:
+        if self.kind in _SPOKEN:
             yield self.head
         yield from (text for text, (label, _, _) in self.words.items() if not label)
 
@@ -620,6 +635,16 @@ def _counted(names: list[str]) -> list[str]:
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
+def summary_line(mark: str, text: str, left: float) -> NoteLine:
+    """Return the line for a language model's summary, whose sentences are behind `mark`, the messages that it is on.
+
+    `left` is the share of its worth that age has left.
+    """
+    line = NoteLine(f"{mark}:", 0.0, fading=left, kind=NoteKind.SUMMARY)
+    line.add(sentence(part, _SUMMARY_WEIGHT) for part in sentences(text) if not _HEADING.fullmatch(part))
+    return line
+
+
 def _user_line(text: str) -> NoteLine:
     """Return the line for a user's message."""
     line = _sentence_line(NoteKind.ASKED, sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
@@ -671,7 +696,10 @@ def _count(counts: dict[str, float], names: Iterable[str]) -> None:
 # ones. What was done takes the rest, names above all: they come back long after what was said about them. Where 24
 # recorded agents compacted, in the room of the vendor's summary, .4 of the first and .15 of the rest for what was said
 # kept .78 of the names and .27 of the words that came back, .5 and .3 .74 and .31, .5 and .45 .72 and .33.
-_SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.5, 0.3)}
+# A language model's summary tells what was meant, and in the same room leaves out two names of three: with the vendor's
+# own summaries as its answers, a share of .2 kept .73 and .35, of .3 .69 and .40, of .5 .62 and .42.
+SUMMARY_SHARE = 0.3
+_SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.5, 0.3), NoteKind.SUMMARY: (SUMMARY_SHARE, SUMMARY_SHARE)}
 _FIRST_TOKENS = 1_500
 # Up to that share they come first though they are worth less for each token, but by this factor at most.
 _FAVOUR = 3.0
@@ -947,6 +975,8 @@ def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, in
     rows = [header]
     for at in sorted(chosen):
         choice = choices[at]
+        if choice.line.kind is NoteKind.SUMMARY and not chosen[at]:
+            continue  # the messages that nothing is said of
         rows.append(f"- {choice.head}{_behind(choice.head, [choice.units[unit] for unit in sorted(chosen[at])])}")
     return _UNSAFE.sub("", "\n".join(rows))
 

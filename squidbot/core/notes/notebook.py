@@ -20,8 +20,10 @@ from squidbot.core.notes.extract import (
     no_pause,
     read,
     render,
+    summary_line,
     words_in,
 )
+from squidbot.core.notes.texts import newest_texts, texts_inside
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.records import RecordKind
@@ -268,9 +270,9 @@ LEDGER = RecordKind("ledger", _read_ledger, tuple, _ledger_body, "stored notes",
 DIGITS = (4, 8, 16, 64)
 
 
-MADE_BY = "extract/1"
-# What the first line says where texts by a model follow it.
-IN_FRONT = ", model-made first"
+MADE_BY = "extract/2"
+# What the first line says where a model's sentences may follow it.
+IN_FRONT = ", a model's first"
 # A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
 SNAPSHOT_FRAGMENTS = 16
 
@@ -290,6 +292,8 @@ class Notebook:
     summaries: SummaryStore
     history: HistorySettings = field(default_factory=HistorySettings)
     pause: Callable[[], object] = no_pause
+    # Summaries that are stored and must not be used: messages of them are being forgotten.
+    without: frozenset[str] = frozenset()
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -297,6 +301,8 @@ class Notebook:
     snapshots: int = 0
     fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
     readings: dict[tuple[int, int], NoteMaterial] = field(default_factory=dict)
+    # What language models wrote, the newest first; None before it was looked for.
+    texts: tuple[Summary, ...] | None = None
     # The literals of payloads that stand beside the notes of this event.
     literals: dict[str, frozenset[str]] = field(default_factory=dict)
     # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
@@ -337,19 +343,10 @@ class Notebook:
         whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
         return self._summary(whole, place, standing, limit_tokens, level)
 
-    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
-        self,
-        first_seq: int,
-        last_seq: int,
-        new: Sequence[NoteBlock],
-        standing: Sequence[Part],
-        limit_tokens: int,
-        texts: Sequence[str] = (),
+    def merged_note(
+        self, first_seq: int, last_seq: int, new: Sequence[NoteBlock], standing: Sequence[Part], limit_tokens: int
     ) -> Summary:
-        """Return one note on all messages from `first_seq` to `last_seq`, the blocks in `new` the newest of them.
-
-        `texts`, by a language model, stand in front of the notes by rule, which don't say again what they name.
-        """
+        """Return one note on all messages from `first_seq` to `last_seq`, the blocks in `new` the newest of them."""
         places = tuple((run.first_seq, run.last_seq) for run in new if run.last_seq <= last_seq)
         if (last_seq, places) not in self.reached:
             ledger = self._through(last_seq)
@@ -357,7 +354,22 @@ class Notebook:
                 ledger = self.taking(ledger, self.fresh[place])
             self.reached[last_seq, places] = ledger
         ledger = self.reached[last_seq, places]
-        return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED, texts)
+        return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
+
+    def look_again(self) -> None:
+        """Have the next note look for what language models wrote meanwhile."""
+        self.texts = None
+
+    def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
+        return texts_inside(self.newest_texts(), first_seq, last_seq)
+
+    def newest_texts(self) -> tuple[Summary, ...]:
+        """Return the newest summaries that language models wrote of the session, the last messages first."""
+        if self.texts is None:
+            found = newest_texts(self.session_id, self.transcripts, self.summaries)
+            self.texts = tuple([one for one in found if one.summary_id not in self.without])
+        return self.texts
 
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
         """Take in the runs that a change notes for the first time, and return the records to store with its plan.
@@ -453,17 +465,12 @@ class Notebook:
         tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
-    def _summary(  # noqa: PLR0913, PLR0917  # as `merged_note`
-        self,
-        told: Fragment | Ledger,
-        run: tuple[int, int],
-        standing: Sequence[Part],
-        limit_tokens: int,
-        level: str,
-        texts: Sequence[str] = (),
+    def _summary(
+        self, told: Fragment | Ledger, run: tuple[int, int], standing: Sequence[Part], limit_tokens: int, level: str
     ) -> Summary:
         meter = self.renderer.meter
-        known = frozenset[str]().union(*map(self._literals, standing), *map(_literals_of, texts))
+        known = frozenset[str]().union(*map(self._literals, standing))
+        texts = self.texts_on(*run)
         behind = {one.first_seq: one.tokens for one in (*self.pending, *self.fresh.values()) if one.first_seq > run[1]}
         fading = math.exp(-sum(behind.values()) / self.history.fading_tokens)
         source = _digest(
@@ -473,18 +480,18 @@ class Notebook:
             told.mark,
             *sorted(known),
             *map(repr, (fading, self.history.fading_tokens, self.history.least_worth)),
-            *texts,
+            *(one.summary_id for one in texts),
         )
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
-        made_by = f"{MADE_BY}+model" if texts else MADE_BY
+        made_by = "+".join((MADE_BY, *(one.summary_id for one in texts)))
+        reading = self._with_texts(told, texts)
         room = max(1, limit_tokens - meter.template.message_tokens)
 
         def made(summary_id: str) -> Summary:
             header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
-            header = "\n".join((header, *texts))
             counter, pause = meter.physical, self.pause
             notes = render(
-                told.reading,
+                reading,
                 header=header,
                 limit_tokens=room,
                 counter=counter,
@@ -499,6 +506,18 @@ class Notebook:
             return Summary(summary_id, self.session_id, *run, level, text, cost, meter.name, source, made_by)
 
         return self.named(run, source, made)
+
+    def _with_texts(self, told: Fragment | Ledger, texts: Sequence[Summary]) -> NoteMaterial:
+        """Return the reading, with the sentences of models' summaries in front; these fade as it does."""
+        if not texts:
+            return told.reading
+        starts = told.starts if isinstance(told, Ledger) else ()
+        lines = {}
+        for one in texts:
+            behind = next((told.tokens - before for first, before in starts if first > one.last_seq), 0)
+            mark, _, text = one.text.partition("\n")
+            lines[one.summary_id] = summary_line(mark, text, math.exp(-behind / self.history.fading_tokens))
+        return replace(told.reading, lines={**lines, **told.reading.lines})
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
         """Return what `make` makes of an id that no other summary of the session has; nothing is stored.

@@ -36,6 +36,7 @@ class Notes:
     oldest: int | None = None
     asked: list[str] = field(default_factory=list)
     kept: tuple[NoteBlock, ...] = ()
+    texts: tuple[Summary, ...] = ()
     limits: list[int] = field(default_factory=list)
 
     def reach(self, first_seq: int, new_seq: int) -> int:
@@ -61,19 +62,19 @@ class Notes:
         self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(view)}")
         return self._made(run.first_seq, run.last_seq, limit_tokens)
 
-    def merged_note(  # noqa: PLR0917  # as the port has it
-        self,
-        first_seq: int,
-        last_seq: int,
-        new: Sequence[NoteBlock],
-        view: Sequence[Part],
-        limit_tokens: int,
-        texts: Sequence[str] = (),
+    def merged_note(
+        self, first_seq: int, last_seq: int, new: Sequence[NoteBlock], view: Sequence[Part], limit_tokens: int
     ) -> Summary:
         """Return one note on all."""
-        assert not texts
         self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(view)}")
         return self._made(first_seq, last_seq, limit_tokens)
+
+    def look_again(self) -> None:
+        """Find what was there."""
+
+    def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the summaries by a model that a test has."""
+        return [one for one in self.texts if first_seq <= one.first_seq and one.last_seq <= last_seq]
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
         """Return what is made of the id that a test asks for."""

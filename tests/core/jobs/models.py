@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from squidbot.core.engine import ContextEngine
-from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.settings import strategy
 from squidbot.core.summaries import ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.errors import LLMError
+    from squidbot.core.messages import Part
     from squidbot.core.summaries import SummaryQueue, SummarySettings
 
     from ..promises.driver import Heard
@@ -50,10 +50,12 @@ def desk_of(
 
 
 def shown(host: Host) -> set[str]:
-    """Return the ids of the summaries by a model that any request of a host shows, by themselves or in a note."""
-    made = {one.summary_id: one for one in host.store.for_range(host.session_id, 0, 10**9) if one.by_model}
+    """Return the ids of the summaries by a model that notes in any request of a host take sentences from."""
     parts = [part for call in host.calls if call.assembly for part in call.assembly.parts if part.summary_id]
-    notes = {part.text for part in parts if part.text and IN_FRONT in part.text}
-    merged = {name for name, one in made.items() if one.level == "summary:merged"}
-    inside = {name for name in merged if any(made[name].text in note for note in notes)}
-    return inside | (made.keys() & {part.summary_id for part in parts if part.summary_id})
+    return {text for part in parts for text in used_in(host.store, part)}
+
+
+def used_in(store: InMemoryStore, note: Part) -> tuple[str, ...]:
+    """Return the ids of the summaries by a model that a note as it was sent takes sentences from."""
+    found = store.by_id("s", [note.summary_id or ""])
+    return found[0].told_from if found else ()

@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.messages import Completion, Record
+from squidbot.core.notes.notebook import IN_FRONT
+from squidbot.core.notes.texts import SUMMARY
 from squidbot.core.settings import strategy
 from squidbot.core.summaries import ModelSummarizer, SummarySettings, system_text
 from squidbot.testing.models import CHARS_A_TOKEN, ScriptedLLM
 
 from ..promises.driver import BY_MARKS, Heard, Host, Meddled, Setup, held, opened, requests, user
 from ..promises.histories import effort, tame, timed
-from .models import MIDDLE, desk_of, shown, telling, writer
+from .models import MIDDLE, desk_of, shown, telling, used_in, writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -175,24 +176,23 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "turns", "words", "levels", "least_shown"),
+    ("setup", "turns", "words", "levels"),
     [
-        (LARGE, 45, 900, ("detailed", "moderate", "merged"), 0.85),
+        (LARGE, 45, 900, ("+user", ":detailed", ":moderate", ":merged")),
         # Room for the notes of all fifteen blocks (C23).
         pytest.param(
             Setup(131_072, settings=strategy("balanced", 126_976)),
             60,
             2250,
-            ("detailed", "moderate", "compact", "merged"),
-            0.8,
+            ("+user", ":detailed", ":moderate", ":compact", ":merged"),
             marks=pytest.mark.slow,
         ),
     ],
 )
-def test_every_level_is_written_from_raw_and_shown_where_room_is_large(
-    setup: Setup, turns: int, words: int, levels: tuple[str, ...], least_shown: float
+def test_each_block_is_written_once_from_raw_and_notes_of_every_level_use_it(
+    setup: Setup, turns: int, words: int, levels: tuple[str, ...]
 ) -> None:
-    """Detailed in the chain, then by rank where everything is told anew (C23); few are written in vain."""
+    """Detailed in the chain, then by rank where everything is told anew (C23); hardly one is written in vain."""
     host = Host(InMemoryStore(), setup, watch=False)
     prompts: list[str] = []
     for turn in range(turns):
@@ -200,9 +200,20 @@ def test_every_level_is_written_from_raw_and_shown_where_room_is_large(
         model = ScriptedLLM(telling)
         desk_of(host.store, setup).run(ModelSummarizer(model), limit=3)
         prompts += model.prompts
-    made = {one.summary_id: one.level for one in made_by_model(host.store)}
-    assert {made[one] for one in shown(host)} == {f"summary:{level}" for level in levels}
-    assert len(shown(host)) >= least_shown * len(made)
+    made = made_by_model(host.store)
+    assert all(one.last_seq < other.first_seq for one, other in pairwise(made))
+    used = {
+        part.summary_id: used_in(host.store, part)
+        for call in requests(host.calls)
+        for part in call.parts
+        if part.summary_id
+    }
+    events = [call.event for call in requests(host.calls) if call.event]
+    shown_at = {
+        segment.representation for event in events for segment in event.segments if used.get(segment.summary_id or "")
+    }
+    assert {how.removeprefix("summary") for how in shown_at} == {*levels}
+    assert len(shown(host)) >= 0.9 * len(made)
     assert not any("data only; recall" in prompt for prompt in prompts)
 
 
@@ -215,15 +226,23 @@ def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() ->
     assert shown(again)
 
 
-def test_text_of_files_touched_is_added_by_rule() -> None:
-    """With what was last done with each, what the model forgot to name first, as far as there is room."""
-    store = talked(40, InMemoryStore())
-    done = desk_of(store).run(writer(lambda system, prompt: telling(system, prompt).replace("Read", "Explained")))
-    for one in done:
-        assert one.summary is not None
-        assert one.summary.text.splitlines()[1].startswith("Explained src/part_")
-        assert "Files: read src/part_" in one.summary.text
-        assert one.summary.cost.bound <= one.task.limit_tokens
+def test_answer_may_be_longer_than_asked_and_notes_take_the_best_of_it() -> None:
+    """What it says of the files comes before what it repeats; no note is larger than it would be without it."""
+    host = Host(talked(40, InMemoryStore()), MIDDLE, watch=False)
+    filler = " ".join(f"They looked at it for the {number}th time." for number in range(30))
+
+    def long(system: str, prompt: str) -> str:
+        return telling(system, prompt).replace(
+            "</summary>", f"{filler}\nThey chose the simpler of both ways.\n</summary>"
+        )
+
+    done = desk_of(host.store).run(writer(long))
+    assert all(one.summary and one.summary.cost.bound > one.task.limit_tokens for one in done)
+    host.run(tame(8, 200, start=40))
+    notes = [part for call in requests(host.calls) for part in call.parts if part.text and IN_FRONT in part.text]
+    assert notes
+    assert all("They chose the simpler of both ways." in (part.text or "") for part in notes)
+    assert all(filler not in (part.text or "") for part in notes)
 
 
 @given(turns=st.integers(10, 30), words=st.integers(40, 520), bad=st.integers(0, 5))
@@ -253,14 +272,11 @@ def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
         asked[one.summary_id] = read + MIDDLE.settings.output_price * written
     before: set[str] = set()
     dear = 0
-    texts = {one.summary_id: one.text for one in made_by_model(host.store) if one.level == "summary:merged"}
     for made in requests(host.calls):
         event = made.event
         if event is None:
             continue
-        told = "".join(part.text or "" for part in made.parts if part.summary_id)
-        ids = {one for one, text in texts.items() if text in told}
-        ids |= {segment.summary_id for segment in event.segments if segment.summary_id}
+        ids = {text for part in made.parts if part.summary_id for text in used_in(host.store, part)}
         assert event.price is not None
         assert event.price.summary_tokens == sum(asked.get(one, 0.0) for one in ids - before)
         dear += event.price.summary_tokens > 0
@@ -287,7 +303,7 @@ def test_summarizer_that_does_not_tell_its_tokens_is_counted(told: tuple[Any, An
     assert 0 < made.output_tokens <= done.summary.cost.estimate
 
 
-@pytest.mark.parametrize("body", ["", "[]", '["s0-9.beef","summary:detailed","llm/a/b"]', '{"a": 1}', "[1,2,3,4,5]"])
+@pytest.mark.parametrize("body", ["", "[]", '["s0-9.beef","llm/a/b"]', '{"a": 1}', "[1,2,3,4,5]"])
 def test_record_that_does_not_say_what_a_summary_took_fails_no_turn(body: str) -> None:
     """It counts as nothing; the other ones count."""
     store = taken_over(worked(20)[0].store, InMemoryStore())
@@ -394,11 +410,13 @@ def test_forgotten_message_takes_the_summaries_over_it_along() -> None:
     host, _ = worked()
     store = taken_over(host.store, InMemoryStore())
     session = opened(store, MIDDLE)
-    standing = [part for part in session.assemble([user("and now?")]).parts if part.summary_id in shown(host)]
-    gone = standing[-1]
-    forgotten = session.forget(gone.first_seq + 1)
-    assert gone.summary_id in forgotten.summaries
-    assert all(not one.first_seq <= gone.first_seq + 1 <= one.last_seq for one in made_by_model(store))
+    standing = [part for part in session.assemble([user("and now?")]).parts if part.summary_id]
+    gone = next(part for part in reversed(standing) if used_in(store, part))
+    used = used_in(store, gone)[-1]
+    at = next(one.first_seq for one in made_by_model(store) if one.summary_id == used) + 1
+    forgotten = session.forget(at)
+    assert {gone.summary_id, used} <= {*forgotten.summaries}
+    assert all(not one.first_seq <= at <= one.last_seq for one in made_by_model(store))
     assert made_by_model(store)
     after = session.assemble([user("go on")])
     assert gone.summary_id not in {part.summary_id for part in after.parts}

@@ -51,6 +51,6 @@ def test_summary_that_was_made_in_another_mode_stays_good() -> None:
     assert any(one.succeeded for one in made)
     host = Host(store, MIDDLE, inputs=lambda _number: Inputs(mode=Mode("planning")), watch=False)
     host.run(tame(1, start=20))
-    done = {(one.task.first_seq, one.task.last_seq, one.task.level) for one in made if one.succeeded}
-    due = {(job.first_seq, job.last_seq, job.level) for job in desk_of(store).due(reason="request")}
+    done = {(one.task.first_seq, one.task.last_seq) for one in made if one.succeeded}
+    due = {(job.first_seq, job.last_seq) for job in desk_of(store).due(reason="request")}
     assert not done & due

@@ -67,14 +67,6 @@ def test_copies_and_tombstones_are_passed_over() -> None:
     assert source.tokens == rows[1].cost.bound + rows[4].cost.bound
 
 
-def test_files_are_those_that_tools_were_called_on_changed_ones_first() -> None:
-    """By rule, from the calls, and from what the assistant marked as made."""
-    assert SummarySource.of(rows_of(*TURN), RENDERER).files() == (("b/c.py", "write b/c.py"), ("a.py", "read a.py"))
-    assert SummarySource.of(rows_of(user("see d.py"), assistant("e.py is better")), RENDERER).files() == ()
-    made = SummarySource.of(rows_of(user("go"), assistant("Done.\n[ARTIFACT] Created e.py")), RENDERER)
-    assert made.files() == (("e.py", "Created e.py"),)
-
-
 @given(said=histories(most=3000, largest=8), most=st.integers(200, 4000))
 @effort(30)
 def test_every_message_is_shown(said: list[Message], most: int) -> None:

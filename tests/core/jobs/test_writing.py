@@ -10,29 +10,25 @@ from squidbot.core.prompts import MODES
 from squidbot.core.summaries import ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
 
-LEVELS = ("summary:detailed", "summary:moderate", "summary:compact", "summary:merged")
 
-
-def job(level: str = LEVELS[0], mode: str = "developer") -> SummaryTask:
+def job(mode: str = "developer") -> SummaryTask:
     """Return a job for messages 3 to 9."""
-    return SummaryTask("size", "s", 3, 9, level, mode, "digest", 200, 1000, 800)
+    return SummaryTask("size", "s", 3, 9, mode, "digest", 200, 1000, 800)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("mode", MODES)
-def test_prompt_names_the_messages_and_what_its_mode_keeps(level: str, mode: str) -> None:
-    """Each level and mode asks for something of its own."""
+def test_prompt_names_the_messages_and_what_its_mode_keeps(mode: str) -> None:
+    """Each mode asks for something of its own."""
     model = ScriptedLLM("<summary>Done.</summary>")
-    assert ModelSummarizer(model).summarize(job(level, mode), "[m3 user]\nhello", 200).text == "Done."
+    assert ModelSummarizer(model).summarize(job(mode), "[m3 user]\nhello", 200).text == "Done."
     (prompt,) = model.prompts
     assert "m3 to m9" in prompt
     assert "[m3 user]\nhello" in prompt
     assert MODES[mode] in prompt
     assert "at most 100 words" in prompt
     others = ScriptedLLM("<summary>Done.</summary>")
-    for other in LEVELS:
-        if other != level:
-            ModelSummarizer(others).summarize(job(other, mode), "[m3 user]\nhello", 200)
+    for other in MODES.keys() - {mode}:
+        ModelSummarizer(others).summarize(job(other), "[m3 user]\nhello", 200)
     assert prompt not in others.prompts
 
 
@@ -49,7 +45,7 @@ def test_what_is_said_around_the_answer_is_left_out() -> None:
         (" \n", "empty"),
         ("The text.", "unusable"),
         ("<summary>The text", "cut"),
-        ("<summary>" + "long " * 2000 + "</summary>", "cut"),
+        ("<summary>" + "long " * 4000 + "</summary>", "cut"),
         (LLMError("refused", "content policy"), "refused"),
     ],
 )
