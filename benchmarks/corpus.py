@@ -45,7 +45,12 @@ _BAR_WINDOW, _P99_MS = 32_000, 100.0
 _ASKED = {"balanced": (2_500, (0.96, 0.85), (0.90, 0.70)), "coherence": (4_500, (0.99, 0.92), (0.95, 0.80))}
 _OWN_ASKED = (1.0, 0.9)
 # The same of what is carried over a compaction in as many tokens, and in twice as many: the least median of each.
-_CARRIED = {"N1": {"literals": 0.7, "words": 0.3, "users": 0.9}, "N2": {"literals": 0.9, "words": 0.4, "users": 1.0}}
+# With a model's summary, in the same room.
+_CARRIED = {
+    "N1": {"literals": 0.7, "words": 0.3, "users": 0.9},
+    "N2": {"literals": 0.9, "words": 0.4, "users": 1.0},
+    "M1": {"literals": 0.65, "words": 0.37},
+}
 # Of the drawing, in characters.
 _WIDTH, _HEIGHT = 76, 16
 
@@ -241,17 +246,23 @@ def _front(window: int, rows: dict[str, dict[str, float | None]]) -> list[str]:
 
 
 def _carried(result: Result, script: Path, cases: Sequence[Path]) -> None:
-    """Add what is kept over a compaction: by the vendor's summary (V), and by squidbot in its size and twice that."""
+    """Add what is kept over a compaction by the vendor's summary (V), and by squidbot.
+
+    In its size (N1) and twice that (N2); and in its size with the vendor's text as the summary of a model (M1).
+    """
     rows = _run(script, *map(str, cases), "--times", "1", "2")
+    by_model = _run(Path(__file__).with_name("carried.py"), str(script), *map(str, cases), "--times", "1")
     assert isinstance(rows, list)
+    assert isinstance(by_model, list)
     kinds = ("literals", "words", "users", "users4")
     lines = []
-    for name in ("V", "N1", "N2"):
-        made = [row[name] for row in rows if row[name]]
+    found = {name: [row[name] for row in rows] for name in ("V", "N1", "N2")}
+    for name, each in {**found, "M1": [row["N1"] for row in by_model]}.items():
+        made = [one for one in each if one]
         figures = {kind: _spread(one[kind] for one in made) for kind in kinds}
         lines.append((name, tuple(figure for kind in kinds for figure in figures[kind])))
         for kind, least in _CARRIED.get(name, {}).items():
             result.bars.append(Bar(f"carried, {name}: {kind}, median", figures[kind][0] or 0.0, at_least=least))
-    title = f"{len(cases)} compactions: the vendor's summary (V), and notes of its size (N1) and twice that (N2)"
+    title = f"{len(cases)} compactions: the vendor's summary (V), notes of its size (N1), twice that (N2), with it (M1)"
     columns = tuple(text for kind in kinds for text in (kind, f"{kind} tenth"))
     result.tables.append(Table(title, columns, tuple(lines)))
