@@ -52,6 +52,8 @@ _DEFINED_BY = re.compile(
     r"|procedure|object)\s+[*`\"'(]?\Z",
     re.IGNORECASE,
 )
+# What may stand right before a defined name, beside white space: this look spares most names the pattern.
+_BEFORE_DEFINED = frozenset("*`\"'(")
 _METHOD_BEFORE = re.compile(
     r"\s*(?!(?:if|for|while|switch|return|catch|await|else|new|with|do)\b)(?:[\w<>\[\]*&:]+\s+){0,5}\Z"
 )
@@ -102,9 +104,12 @@ def _placed_in(line: str) -> Iterator[tuple[str, LiteralPlace]]:
     if len(line) > _LITERAL_CHARS:
         yield from ((name, LiteralPlace.USED) for _, name in find_literals(line))
         return
+    found = list(find_literals(line))
+    if not found:
+        return
     otherwise = LiteralPlace.IMPORTED if _IMPORT.match(line) else LiteralPlace.USED
     opens = line.rstrip().endswith("{")
-    for at, name in find_literals(line):
+    for at, name in found:
         bare = _without_escape(line, at, name)
         if bare:
             yield bare, LiteralPlace.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
@@ -124,7 +129,8 @@ def is_path(literal: str) -> bool:
 
 def _is_defined(line: str, at: int, name: str, *, opens: bool) -> bool:
     """Tell whether a line of code defines the name at a position: by a keyword, or as a function with a body."""
-    if _DEFINED_BY.search(line, max(0, at - 24), at):
+    before = line[at - 1 : at]
+    if (before.isspace() or before in _BEFORE_DEFINED) and _DEFINED_BY.search(line, max(0, at - 24), at):
         return True
     return opens and line.startswith("(", at + len(name)) and bool(_METHOD_BEFORE.match(line[:at]))
 

@@ -6,6 +6,7 @@ import heapq
 import json
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -116,6 +117,12 @@ _ERROR = re.compile(
     r"\btimed out\b|\bCannot \w+|\bFehler\b|\b[Ee]rreur\b|\u9519\u8bef|\u5931\u8d25|\u5931\u6557|\u30a8\u30e9\u30fc|"
     r"[\u2717\u2718\u274c]"
 )
+# One of these stands, in lower case, in every line that the pattern finds; most lines are spared it.
+_ERROR_SIGNS = (
+    *("error", "exception", "err!", "fail", "fatal", "panic", "traceback", "not found", "no such", "denied", "exit"),
+    *("timed out", "cannot", "fehler", "erreur", "\u9519\u8bef", "\u5931\u8d25", "\u5931\u6557", "\u30a8\u30e9\u30fc"),
+    *("\u2717", "\u2718", "\u274c"),
+)
 _NO_ERROR = re.compile(
     r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
 )
@@ -213,10 +220,20 @@ def failure(text: str, *, of_file: bool) -> str:
     """Return the error of a call in few words, or ""; the text of a file may itself speak of errors."""
     if of_file and len(text) > _SHORT_RESULT_CHARS:
         return ""
-    for line in text.splitlines()[:_MOST_LINES]:
-        if _ERROR.search(line[:_LINE_CHARS]) and not _NO_ERROR.search(line[:_LINE_CHARS]):
+    lowered = text.lower()
+    signs = [sign for sign in _ERROR_SIGNS if sign in lowered]
+    for line in text.splitlines()[:_MOST_LINES] if signs else ():
+        begin = line[:_LINE_CHARS]
+        if _has_one(begin.lower(), signs) and _ERROR.search(begin) and not _NO_ERROR.search(begin):
             return clip(one_line(line), VALUE_CHARS * 2)
     return ""
+
+
+def _has_one(text: str, signs: list[str]) -> bool:
+    for sign in signs:  # noqa: SIM110  # a generator takes three times as long, and there are hundreds of lines
+        if sign in text:
+            return True
+    return False
 
 
 def sentences(text: str) -> list[str]:
@@ -372,11 +389,6 @@ class NoteLine:
             return self.words
         return {text: (label, weight * left, base * left) for text, (label, weight, base) in self.words.items()}
 
-    @property
-    def faded_units(self) -> list[NoteUnit]:
-        """The words as units, at their present worth."""
-        return [NoteUnit(text, *worth) for text, worth in self.faded.items()]
-
     def add(self, units: Iterable[NoteUnit]) -> None:
         """Add units; of two with one text the one with the stronger label stays."""
         for unit in units:
@@ -428,9 +440,15 @@ class NoteMaterial:
 
     def gain(self, unit: NoteUnit) -> float:
         """Return the worth of words with all literals in them, and of a sentence with its plain words."""
-        words = words_in(unit.text) if not unit.label else ()
-        literals = sum([self.worth(name, unit.base) for name in names_in(unit.text)])
-        return unit.weight + literals + sum(map(self.word_worth, words))
+        return self.gain_of(unit.text, unit.label, unit.weight, unit.base)
+
+    def gain_of(self, text: str, label: str, weight: float, base: float) -> float:
+        """Return the same for the fields of a unit."""
+        names = names_in(text)
+        if len(names) == 1 and label:
+            return weight + self.worth(names[0], base)
+        literals = sum([self.worth(name, base) for name in names])
+        return weight + literals + (0.0 if label else sum(map(self.word_worth, words_in(text))))
 
 
 @dataclass(slots=True)
@@ -711,8 +729,12 @@ _RECENT_WORTH, _RECENT_TOKENS = 3.5, 10_000
 _MOST_SAID = 6
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
 _OPENING_UNITS = 12
-# Words are ranked until they cost so many times the limit by a rough count, and further only if that was too rough.
-_RANKED_PER_LIMIT = 1.6
+# What fits costs this share of the limit by a rough count: .74 to .80 in notes of 2,000 to 8,000 tokens.
+_ROUGH_FRACTION = 0.78
+# Words are ranked until they cost so much by it, and by this factor further each time they all fit.
+_RANKED_FRACTION, _RANKED_FACTOR = 0.85, 1.25
+# So many times the fitting number of words is guessed by what the last number cost, then it is halved in.
+_MOST_GUESSES = 4
 # Of what parts words from the next: a semicolon or a comma; a name in a list of names has none.
 _MARK_TOKENS = 1
 # Control characters and lone surrogates, which some providers refuse.
@@ -775,37 +797,45 @@ def render(  # noqa: PLR0913  # as `extract`
     lines = [line for line in reading.lines.values() if last.get(line.head, line) is line]
     choices = [_LineChoice.of(line, reading, fading, fading_tokens / _RECENT_TOKENS) for line in lines]
     picks: list[tuple[int, int]] = []
-    roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
+    rough = [0.0]
+    enough = limit_tokens * _RANKED_FRACTION
     for line, unit, tokens in _ranked(choices, set(known), least_worth):
         pause()
         picks.append((line, unit))
-        roughly += tokens
-        if roughly > enough:
+        rough.append(rough[-1] + tokens)
+        if rough[-1] > enough:
             if measure(counter, _text(header, choices, picks)).bound > limit_tokens:
                 break
-            enough *= 2
-    return _fitting(header, choices, picks, limit_tokens, counter, pause)
+            enough *= _RANKED_FACTOR
+    return _fitting(header, choices, picks, rough, limit_tokens, counter, pause)
 
 
 class _Words:
     """Words to rank: what they are worth beside the names in them, and each name; in a sentence each plain word, too.
 
-    `left` is what age has left of their worth, `recent` how much more a plain word is worth than an old one. `tokens`
-    is roughly what the words cost; it only ranks, and never decides what fits.
+    `recent` is how much more a plain word is worth than an old one. `tokens` is roughly what the words cost; it only
+    ranks, and never decides what fits.
     """
 
-    __slots__ = ("label", "names", "tokens", "weight", "whole", "worths")
+    __slots__ = ("label", "names", "text", "tokens", "weight", "whole", "worths")
 
-    def __init__(self, unit: NoteUnit, reading: NoteMaterial, recent: float = 1.0, left: float = 1.0) -> None:
-        self.label = unit.label
-        self.names, self.tokens = _sized(unit.label, unit.text)
-        self.weight, base = unit.weight * left, unit.base * left
-        self.worths = [reading.worth(name, base) for name in self.names] if self.names else []
-        if not unit.label:
-            plain = words_in(unit.text)
+    def __init__(  # noqa: PLR0913, PLR0917  # the fields of a unit: of thousands no object is made
+        self,
+        text: str,
+        label: str,
+        weight: float,
+        base: float,
+        reading: NoteMaterial,
+        recent: float = 1.0,
+    ) -> None:
+        self.text, self.label, self.weight = text, label, weight
+        self.names, self.tokens = _sized(label, text)
+        self.worths: tuple[float, ...] = tuple([reading.worth(name, base) for name in self.names])
+        if not label:
+            plain = words_in(text)
             self.names += plain
-            self.worths += [recent * reading.word_worth(word) for word in plain]
-        self.whole = self.weight + sum(self.worths)
+            self.worths += tuple([recent * reading.word_worth(word) for word in plain])
+        self.whole = weight + sum(self.worths)
 
     def gain(self, covered: AbstractSet[str]) -> float:
         """Return what they add beyond the literals that are covered already."""
@@ -832,7 +862,6 @@ class _LineChoice:
     line: NoteLine
     full: _Words
     short: _Words
-    units: list[NoteUnit]
     words: list[_Words]
     best: list[_Words]
     head: str
@@ -843,12 +872,15 @@ class _LineChoice:
         # What was meant matters while it is new, more than literals do.
         newest = _RECENT_WORTH * (fading * line.fading) ** faster
         recent = 1.0 if line.kind is NoteKind.DONE else 1.0 + newest
-        full = _Words(line.heading, reading, recent)
-        short = _Words(NoteUnit(line.short, NoteKind.DONE, line.weight), reading) if line.short else full
-        units = line.units
-        words = [_Words(unit, reading, recent, line.fading) for unit in units]
+        head, left = line.heading, line.fading
+        full = _Words(head.text, head.label, head.weight, head.base, reading, recent)
+        short = _Words(line.short, NoteKind.DONE, line.weight, IN_USE_WORTH, reading) if line.short else full
+        words = [
+            _Words(text, label, weight * left, base * left, reading, recent)
+            for text, (label, weight, base) in line.words.items()
+        ]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.whole / unit.tokens)
-        return cls(line, full, short, units, words, best, line.head)
+        return cls(line, full, short, words, best, line.head)
 
     def opening(self, covered: AbstractSet[str]) -> _Words:
         """Return the head as it would be written now: short where its path stands elsewhere already."""
@@ -901,7 +933,7 @@ def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -
 
     while True:
         # What has had its share is not looked at again before it is due.
-        due = {kind: best(kind) for kind in _SHARES if used[kind] <= _share(kind, told)}
+        due = {kind: best(kind) for kind in _SHARES if heaps[kind] and used[kind] <= _share(kind, told)}
         kind = max(due, key=lambda kind: due[kind], default=NoteKind.DONE)
         favoured, done = due.get(kind, 0.0), best(NoteKind.DONE)
         if favoured * _FAVOUR < done:
@@ -916,7 +948,7 @@ def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -
         yield line, unit, tokens
         used[kind] += tokens
         told += tokens
-        for place in range(len(choice.units)) if unit < 0 else ():
+        for place in range(len(choice.words)) if unit < 0 else ():
             heapq.heappush(heaps[kind], (-choice.density(place, covered), line, place))
 
 
@@ -946,22 +978,26 @@ def _fitting(  # noqa: PLR0913, PLR0917  # as `render`
     header: str,
     choices: list[_LineChoice],
     picks: list[tuple[int, int]],
+    rough: list[float],
     limit_tokens: int,
     counter: TokenCounter,
     pause: Callable[[], object],
 ) -> Notes:
-    """Return the text of as many picks, best first, as cost at most the limit."""
+    """Return the text of as many picks, best first, as cost at most the limit; `rough` is what so many of them cost."""
     low, high = 0, len(picks)
     best = Notes("", measure(counter, ""))
+    share, guesses = _ROUGH_FRACTION, 0
     while low <= high:
         pause()
-        middle = (low + high) // 2
-        text = _text(header, choices, picks[:middle])
+        guess = bisect_right(rough, limit_tokens * share) - 1 if guesses < _MOST_GUESSES else (low + high) // 2
+        count, guesses = min(high, max(low, guess)), guesses + 1
+        text = _text(header, choices, picks[:count])
         cost = measure(counter, text)
         if cost.bound <= limit_tokens:
-            best, low = Notes(text, cost), middle + 1
+            best, low = Notes(text, cost), count + 1
         else:
-            high = middle - 1
+            high = count - 1
+        share = rough[count] / max(1, cost.bound)
     return best
 
 
@@ -977,11 +1013,11 @@ def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, in
         choice = choices[at]
         if choice.line.kind is NoteKind.SUMMARY and not chosen[at]:
             continue  # the messages that nothing is said of
-        rows.append(f"- {choice.head}{_behind(choice.head, [choice.units[unit] for unit in sorted(chosen[at])])}")
+        rows.append(f"- {choice.head}{_behind(choice.head, [choice.words[unit] for unit in sorted(chosen[at])])}")
     return _UNSAFE.sub("", "\n".join(rows))
 
 
-def _behind(head: str, units: list[NoteUnit]) -> str:
+def _behind(head: str, units: list[_Words]) -> str:
     """Return the text of units behind a head: sentences first, then the names not in these, by label."""
     text = head
     for unit in units:

@@ -16,11 +16,13 @@ from squidbot.core.notes.notebook import (
     FRAGMENT,
     FRAGMENT_LINES,
     FRAGMENT_UNITS,
+    LEAST_LEDGER_FRACTION,
     LEDGER,
     LEDGER_LINES,
     LEDGER_UNITS,
     REACH_TOKENS,
     SLACK,
+    WHOLE_LEDGER_TOKENS,
     Fragment,
     Ledger,
 )
@@ -98,8 +100,12 @@ def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
     assert taken(fragment(0, 10 * REACH_TOKENS, "file a.py")).first_seq == 0
 
 
-def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
-    """Lines and words up to their number, in the order they had; a ledger is cut back once it is well beyond it."""
+@pytest.mark.parametrize(("fading", "share"), [(FADING, LEAST_LEDGER_FRACTION), (WHOLE_LEDGER_TOKENS, 1.0)])
+def test_fragment_and_ledger_keep_what_is_worth_most(fading: int, share: float) -> None:
+    """Lines and words up to their number, in the order they had; a ledger is cut back once it is well beyond it.
+
+    Where names fade faster it keeps fewer.
+    """
     names = [f"file {number:03}.py" for number in range(FRAGMENT_LINES + 40)]
     lines = {name: NoteLine(name, float(number)) for number, name in enumerate(names)}
     kept = Fragment.of(0, 9, 10, 0, NoteMaterial(lines)).reading.lines
@@ -109,12 +115,12 @@ def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
     ledger, sizes = Ledger(), []
     for number in range(12):
         ledger = ledger.taking(
-            Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10)), FADING
+            Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10)), fading
         )
         sizes.append(len(ledger.reading.lines))
-        assert ledger.reading.size <= LEDGER_UNITS * SLACK
-    assert max(sizes) <= LEDGER_LINES * SLACK
-    assert LEDGER_LINES in sizes
+        assert ledger.reading.size <= LEDGER_UNITS * share * SLACK
+    assert max(sizes) <= LEDGER_LINES * share * SLACK
+    assert LEDGER_LINES * share in sizes
 
 
 def test_fragment_and_ledger_come_back_from_their_json() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, read
+from squidbot.core.notes.extract import _ERROR, _NO_ERROR, NoteLine, NoteMaterial, NoteUnit, failure, read
 from squidbot.core.text import bounded
 from squidbot.core.view.marks import fence
 
@@ -284,3 +284,11 @@ def test_read_passes_over_what_was_recalled_beside_another_result() -> None:
     told = {*reading.shown, *(text for line in reading.lines.values() for text in line.words)}
     assert any("new" in text for text in told)
     assert not any("old" in text for text in told)
+
+
+@given(before=st.text(max_size=20), error=st.from_regex(_ERROR), behind=st.text(max_size=20))
+def test_quick_look_for_errors_misses_none_that_the_pattern_finds(before: str, error: str, behind: str) -> None:
+    """Most lines are never shown to the pattern."""
+    text = before + error + behind
+    lines = [line for line in text.splitlines() if _ERROR.search(line) and not _NO_ERROR.search(line)]
+    assert bool(failure(text, of_file=False)) == bool(lines)
