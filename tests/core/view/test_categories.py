@@ -138,6 +138,7 @@ def test_text_is_added_to_the_context_of_a_session(tmp_path: Path) -> None:
     "text",
     [
         "<task-notification>\n<task-id>b1</task-id>\nDone.\n</task-notification>",
+        "<task-notification>\n<task-id>b1</task-id>\n</task-notification>\nFull transcript available at: /b1.out",
         "<system-reminder>a</system-reminder>\n\n<local-command-stdout>b</local-command-stdout>\n",
         '<skill name="x">\nDo it like this.\n</skill>',
         "<environment_context>\n  <cwd>/home/ann</cwd>\n</environment_context>",
@@ -160,6 +161,7 @@ def test_what_a_program_wrote_is_known_by_its_form(text: str) -> None:
         "",
         "Why does <task-notification>x</task-notification> stand there?",
         "<task-notification>x</task-notification> What is that?",
+        "<task-notification>x</task-notification>\nFull transcript available at: /b1.out\nThat is wrong.",
         "<html><body>Mend this page.</body></html>",
         "<command-name>/review</command-name>\n<command-args>the last commit</command-args>",
         "[WebSurfer] is slow: why?",
