@@ -23,7 +23,7 @@ from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.literals import find_literals, literals_of
 from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.notebook import Notebook
-from squidbot.core.notes.texts import BY_MODEL, SUMMARY, WrittenSummary
+from squidbot.core.notes.texts import BY_MODEL, MOST_REACHED, SUMMARY, WrittenSummary, newest_texts
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import UNSEARCHED, content_words, terms
@@ -614,8 +614,9 @@ class Backoff:
         self._failed.pop(key, None)
 
 
-def _place(task: SummaryTask) -> tuple[str, int, int]:
-    return task.session_id, task.first_seq, task.last_seq
+def _place(task: SummaryTask) -> tuple[str, int]:
+    # Where one note is on everything, the next task from here reaches further.
+    return task.session_id, task.first_seq
 
 
 class SummaryQueue:
@@ -717,7 +718,8 @@ class SummaryQueue:
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)
         room = limit.less(spent(stored.lead)).less(last_request.outside)
-        texts = [one for one in notes.newest_texts() if one.made_by.endswith(self._made_by_end())]
+        found = newest_texts(context.session_id, context.transcripts, context.summaries, MOST_REACHED)
+        texts = [one for one in found if one.made_by.endswith(self._made_by_end())]
         return slots_of(context, self._history, notes, stored, room, now, texts=texts, every=every)
 
     def _last_request(self) -> LastRequest:

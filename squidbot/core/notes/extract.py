@@ -659,8 +659,13 @@ def summary_line(mark: str, text: str, left: float) -> NoteLine:
     `left` is the share of its worth that age has left.
     """
     line = NoteLine(f"{mark}:", 0.0, fading=left, kind=NoteKind.SUMMARY)
-    line.add(sentence(part, _SUMMARY_WEIGHT) for part in sentences(text) if not _HEADING.fullmatch(part))
+    line.add(_summary_units(text))
     return line
+
+
+@lru_cache(maxsize=256)  # notes of every event tell of the same few again
+def _summary_units(text: str) -> tuple[NoteUnit, ...]:
+    return tuple(sentence(part, _SUMMARY_WEIGHT) for part in sentences(text) if not _HEADING.fullmatch(part))
 
 
 def _user_line(text: str) -> NoteLine:

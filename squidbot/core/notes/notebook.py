@@ -377,14 +377,10 @@ class Notebook:
 
     def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
-        return texts_inside(self.newest_texts(), first_seq, last_seq)
-
-    def newest_texts(self) -> tuple[Summary, ...]:
-        """Return the newest summaries that language models wrote of the session, the last messages first."""
         if self.texts is None:
             found = newest_texts(self.session_id, self.transcripts, self.summaries)
             self.texts = tuple([one for one in found if one.summary_id not in self.without])
-        return self.texts
+        return texts_inside(self.texts, first_seq, last_seq)
 
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
         """Take in the runs that a change notes for the first time, and return the records to store with its plan.

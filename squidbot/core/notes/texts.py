@@ -33,12 +33,16 @@ SUMMARY = RecordKind("summary", fields(WrittenSummary), tuple, until=lambda writ
 # The `Summary.level` of what a model wrote: notes of any level take sentences from it.
 BY_MODEL = "summary:model"
 # Among how many of the newest of them notes look: one stands for a quarter of a room and more, and what is further back
-# has faded.
-MOST_LOOKED_AT = 64
+# has faded. Who asks for further ones looks among all that notes can reach back to.
+MOST_LOOKED_AT, MOST_REACHED = 64, 1_024
 
 
-def newest_texts(session_id: str, transcripts: TranscriptStore, summaries: SummaryStore) -> tuple[Summary, ...]:
-    """Return the newest summaries that language models wrote, the last messages first, of one place the last written.
+def newest_texts(
+    session_id: str, transcripts: TranscriptStore, summaries: SummaryStore, most: int = MOST_LOOKED_AT
+) -> tuple[Summary, ...]:
+    """Return the newest summaries that language models wrote, at most so many.
+
+    The last messages come first, and of one place the one written last.
 
     Raises:
         StoreError: the store failed.
@@ -46,7 +50,7 @@ def newest_texts(session_id: str, transcripts: TranscriptStore, summaries: Summa
     last = transcripts.last_record(session_id, SUMMARY.name)
     if last is None:
         return ()
-    written = list(_written(session_id, transcripts, max(0, last.number + 1 - MOST_LOOKED_AT)))
+    written = list(_written(session_id, transcripts, max(0, last.number + 1 - most)))
     found = summaries.by_id(session_id, [one.summary_id for one in reversed(written)])
     return tuple(sorted((one for one in found if one.by_model), key=lambda one: -one.last_seq))
 

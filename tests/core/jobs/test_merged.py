@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.compaction.pressure import reductions
 from squidbot.core.messages import Cost, Summary
+from squidbot.core.notes import notebook
 from squidbot.core.notes.notebook import IN_FRONT
-from squidbot.core.notes.texts import SUMMARY, WrittenSummary
+from squidbot.core.notes.texts import SUMMARY, WrittenSummary, newest_texts
 from squidbot.core.plan import PlanRecord
 from squidbot.core.settings import strategy
 
@@ -129,6 +130,14 @@ def test_hardly_a_text_is_written_that_no_note_uses(setup: Setup) -> None:
     assert len({(one.first_seq, one.last_seq) for one in written}) == len(written)
     used = shown(host)
     assert sum(one.summary_id not in used for one in written) <= 3
+
+
+def test_no_message_is_summarized_twice_however_many_texts_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes look at the newest alone; who asks for more looks at all."""
+    monkeypatch.setattr(notebook, "newest_texts", partial(newest_texts, most=2))
+    written = texts_in(with_jobs(SMALL, 59).store)
+    assert len(written) > 3
+    assert all(one.last_seq < other.first_seq for one, other in pairwise(written))
 
 
 @SETUPS
