@@ -863,7 +863,7 @@ def _mark(task: SummaryTask, source: SummarySource) -> str:
 _TAG_TOKENS = 32
 # An answer may be so many times as long as it was asked to be: notes take what they have room for, and one that is cut
 # off is lost.
-LENGTH_FACTOR = 2
+LENGTH_FACTOR = 4
 
 
 class ModelSummarizer:
