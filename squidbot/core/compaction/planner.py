@@ -902,22 +902,17 @@ class Compactor:
         return [parts[seq] for seq in sorted(parts)]
 
     def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
-        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's.
-
-        One that is too large makes way for older ones.
-        """
+        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
         said = total([part.cost for part in sent if is_user_part(part)])
         most_bound = min(self.user_share(reduction, said, by_bound), users[0])
         most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
         kept: list[Part] = []
         used = NOTHING
         for part in reversed(sent):
-            with_it = used.plus(part.cost)
-            if self._must(part):
+            must = self._must(part)
+            used = used if must else used.plus(part.cost)
+            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
                 kept.append(part)
-            elif is_user_part(part) and with_it.bound <= most_bound and with_it.estimate <= most_estimate:
-                kept.append(part)
-                used = with_it
         return kept[::-1]
 
     def _must(self, part: Part) -> bool:

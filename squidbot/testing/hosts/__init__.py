@@ -539,8 +539,8 @@ class OpenProgram:
         return ""
 
     def talk(self) -> int:
-        """Tell the fact in a long message, then talk of other things until it is out of view; return how many turns."""
-        self.say(f"{FACT} {LONG}")
+        """Tell the fact, then talk of other things until it is out of view; return the number of turns."""
+        self.say(FACT)
         for number in range(1, MOST_TURNS):
             self.say(f"{number}: {LONG}")
             if FACT.encode() not in self.whole():

@@ -269,16 +269,6 @@ def test_users_words_give_way_in_one_batch_when_they_cost_too_much() -> None:
     assert sum(len(run[3]) for run in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
 
 
-def test_users_message_that_is_too_large_makes_way_for_older_ones() -> None:
-    """One pasted text does not drop all that was said before it."""
-    rows = [*turns(20, 20), row(40, turn=40)]
-    rows[36] = row(36, turn=36, tokens=400)
-    cut = runs(batch(source(rows, room=1500), Reduction(0.0, 0.0, 0.3, 0.45), Notes()))
-    kept = {seq for run in cut for seq in run[3]}
-    assert {34, 38} <= kept
-    assert 36 not in kept
-
-
 def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
     """With what must stay verbatim in either."""
     at = source([*turns(20, 30), row(40, turn=40)])
