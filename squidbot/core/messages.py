@@ -179,7 +179,7 @@ class SummaryTask(NamedTuple):
         session_id, first_seq, last_seq: the messages, both ends included.
         mode: what to keep above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
-        limit_tokens: how long a summary the model is asked for: what a note shows of it at most, as a bound.
+        limit_tokens: how long a summary the model is asked for, as a bound; a longer one is taken, too.
         said_tokens: the cost of the messages, without the user's, as a bound.
         saves_tokens: `said_tokens` less `limit_tokens`.
     """

@@ -385,7 +385,9 @@ class Summarizer(Protocol):
         """The writer: `Summary.made_by` is "llm/", this name, and the version of the prompts."""
 
     def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
-        """Return a text of at most `limit_tokens` for the messages in `source`; the caller checks it before use.
+        """Return a text of about `limit_tokens` for the messages in `source`; the caller checks it before use.
+
+        Notes take the best sentences of it, as many as they have room for.
 
         A Completion reports its own tokens; for a plain text the tokens of source and text are counted.
 

@@ -466,8 +466,7 @@ class _Noted(NamedTuple):
 
 def _reaches_over(text: Summary, run: NoteBlock) -> bool:
     """Return whether a summary is on messages of a run and on others."""
-    is_apart = text.last_seq < run.first_seq or run.last_seq < text.first_seq
-    return not is_apart and not (run.first_seq <= text.first_seq and text.last_seq <= run.last_seq)
+    return text.first_seq < run.first_seq <= text.last_seq or text.first_seq <= run.last_seq < text.last_seq
 
 
 def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:

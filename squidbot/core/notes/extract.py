@@ -377,11 +377,6 @@ class NoteLine:
         yield from (text for text, (label, _, _) in self.words.items() if not label)
 
     @property
-    def units(self) -> list[NoteUnit]:
-        """The words as units, at the worth at which they were read."""
-        return [NoteUnit(text, *worth) for text, worth in self.words.items()]
-
-    @property
     def faded(self) -> dict[str, tuple[str, float, float]]:
         """The words at their present worth."""
         left = self.fading
@@ -721,8 +716,7 @@ def _count(counts: dict[str, float], names: Iterable[str]) -> None:
 # kept .78 of the names and .27 of the words that came back, .5 and .3 .74 and .31, .5 and .45 .72 and .33.
 # A language model's summary tells what was meant, and in the same room leaves out two names of three: with the vendor's
 # own summaries as its answers, a share of .2 kept .73 and .35, of .3 .69 and .40, of .5 .62 and .42.
-SUMMARY_SHARE = 0.3
-_SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.5, 0.3), NoteKind.SUMMARY: (SUMMARY_SHARE, SUMMARY_SHARE)}
+_SHARES = {NoteKind.ASKED: (0.25, 0.1), NoteKind.SAID: (0.5, 0.3), NoteKind.SUMMARY: (0.3, 0.3)}
 _FIRST_TOKENS = 1_500
 # Up to that share they come first though they are worth less for each token, but by this factor at most.
 _FAVOUR = 3.0

@@ -83,15 +83,15 @@ def writing_of(
 
 
 def _used(context: SessionContext, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
-    notes = [segment for segment in segments if segment.summary_id]
-    stored = context.summaries.by_id(context.session_id, [note.summary_id or "" for note in notes])
-    told = {one.summary_id: one for one in (*stored, *made)}
-    used = {text for note in notes if note.summary_id in told for text in told[note.summary_id].told_from}
-    for note in notes:
-        if note.summary_id not in told:
-            texts = newest_texts(context.session_id, context.transcripts, context.summaries)
-            used.update(one.summary_id for one in texts_inside(texts, note.first_seq, note.last_seq))
-    return used
+    notes = {segment.summary_id: segment for segment in segments if segment.summary_id}
+    told = [
+        *context.summaries.by_id(context.session_id, list(notes)),
+        *(one for one in made if one.summary_id in notes),
+    ]
+    used = {text for note in told for text in note.told_from}
+    gone = [notes[summary_id] for summary_id in notes.keys() - {one.summary_id for one in told}]
+    texts = newest_texts(context.session_id, context.transcripts, context.summaries) if gone else ()
+    return used.union(one.summary_id for note in gone for one in texts_inside(texts, note.first_seq, note.last_seq))
 
 
 def _written(session_id: str, transcripts: TranscriptStore, first_number: int = 0) -> Iterator[WrittenSummary]:

@@ -87,7 +87,7 @@ def test_line_that_is_heard_of_again_is_as_new() -> None:
     )
     (line,) = taken(old, new).reading.lines.values()
     assert (line.head, line.weight) == ("again", 2.0)
-    assert {unit.text: round(unit.weight, 2) for unit in line.units} == {"x": 0.37, "y": 1.0}
+    assert {text: round(weight, 2) for text, (_, weight, _) in line.words.items()} == {"x": 0.37, "y": 1.0}
 
 
 def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:

@@ -82,7 +82,7 @@ def test_read_shows_what_a_short_command_gave() -> None:
         ],
         users_verbatim=True,
     )
-    assert [unit.text for line in reading.lines.values() for unit in line.units if unit.label == "gave"] == [
+    assert [text for line in reading.lines.values() for text, (label, *_) in line.words.items() if label == "gave"] == [
         "Switched to a new branch 'tax'"
     ]
 
@@ -213,7 +213,10 @@ def test_line_keeps_the_stronger_label_of_two() -> None:
     """What was written is more than what was used; the place in the order is the first one."""
     line = NoteLine("edit a/b.py", 1.0)
     line.add([NoteUnit("tax_rate", "uses"), NoteUnit("cart_total", "uses"), NoteUnit("tax_rate", "wrote")])
-    assert [(unit.text, unit.label) for unit in line.units] == [("tax_rate", "wrote"), ("cart_total", "uses")]
+    assert [(text, label) for text, (label, *_) in line.words.items()] == [
+        ("tax_rate", "wrote"),
+        ("cart_total", "uses"),
+    ]
 
 
 def test_bounded_keeps_both_ends_of_a_huge_text() -> None:
@@ -246,7 +249,7 @@ def test_read_takes_any_messages_and_gives_every_line_a_subject(
     """Unpaired results, doubled ids, calls by anybody, broken arguments: nothing raises, no head is empty."""
     reading = read(messages, users_verbatim=users_verbatim)
     assert all(line.head.strip() for line in reading.lines.values())
-    assert all(unit.text for line in reading.lines.values() for unit in line.units)
+    assert all(text for line in reading.lines.values() for text in line.words)
     assert all(count > 0 for count in [*reading.written.values(), *reading.shown.values()])
 
 
