@@ -287,18 +287,21 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
     }
 
 
-# Three points on the front of cost and recall. On one recorded coding session they cost so many input tokens' worth a
-# call, with such a recall beyond 8,000 tokens: at 32K 2,348 with .945, 2,228 with .947 and 2,078 with .932, at 64K
-# 3,600 with .957, 3,330 with .956 and 2,876 with .967, at 128K 5,857 with .993, 4,272 with .990 and 3,531 with .990.
-# Richer notes cost nearly nothing in a large room: with .08 instead of .15 tokens a token, recall beyond 32,000 tokens
-# was .94 instead of .98 at 128K for 2 % less. Deep batches are cheap ones: down to .3 of the room instead of .1 cost
-# 18 % more there, with as much recall. On 28 sessions of five other agents at 32K "balanced" with .1 of the room for
-# raw messages and .25 for an output cost 3,037 with .872 beyond 8,000 tokens and .775 beyond 32,000; with .05 and .15
-# it cost 2,896 with .866 and .785. "coherence" fills its room with notes, and tells all that has room: at 32K it cost
-# 2,913 with .976 and .935 (median; .862 and .667 in the worst tenth) while it kept .3 of the room for raw messages, and
-# now costs 2,998 with 1.0 and 1.0 (.894 and .753).
-# "speed" cost 4,408 at 128K where a step with all its outputs may take a fifth of the room, 4,738 where it may take
-# half, and kept .963 and .960 beyond 32,000 tokens (mean); "balanced" cost a tenth more with .3 there on that session.
+# Three points on the front of cost and recall, chosen on 29 sessions of five agents: input tokens' worth a call, names
+# kept that were last seen more than 8,000 and 32,000 tokens ago (median, worst tenth).
+#
+#                 32K                                    128K
+#   coherence     2,910  1.000/.913  .974/.828
+#   balanced      2,343   .975/.894  .957/.759           6,072  1.000/.960  1.000/.908
+#   speed         2,302   .975/.791  .933/.552           4,350  1.000/.946  1.000/.885
+#
+# What costs little and keeps much: richer notes, shorter outputs. With .15 tokens of notes a token, .6 of the room
+# for them and .15 for an output, "balanced" cost 2,412 at 32K with .967/.814 and .909/.557; more notes alone (.25, .75,
+# folded to .8) 2,431 with .975/.867 and .957/.709. It breaks the prompt cache more often then, 264 times for 225 in
+# eight sessions of Codex, nearly always behind the notes: a mark of .85 instead of .7 without patience brings 225, for
+# 2,567 with .672 in the worst tenth beyond 32,000 tokens. "speed" cost 2,433 with .929/.794 and .870/.466.
+# Deep batches are cheap ones: down to .3 of the room instead of .1 cost 18 % more at 128K, with as much recall.
+# "coherence" fills its room with notes, and tells all that has room.
 STRATEGIES: dict[str, HistorySettings] = {
     "coherence": HistorySettings(
         high_fraction=0.95,
@@ -308,14 +311,27 @@ STRATEGIES: dict[str, HistorySettings] = {
         note_rate=0.4,
         notes_fraction=0.9,
         fold_fraction=0.9,
-        output_fraction=0.15,
+        output_fraction=0.1,
         full_fraction=0.95,
         least_worth=0.002,
         fading_tokens=350_000,
     ),
-    "balanced": HistorySettings(keep_fraction=0.05, output_fraction=0.15),
+    "balanced": HistorySettings(
+        keep_fraction=0.02,
+        note_rate=0.25,
+        notes_fraction=0.75,
+        fold_fraction=0.7,
+        output_fraction=0.1,
+        fading_tokens=200_000,
+    ),
     "speed": HistorySettings(
-        high_fraction=0.4, patience=0.5, keep_fraction=0.05, notes_fraction=0.45, step_fraction=0.2
+        high_fraction=0.4,
+        patience=0.5,
+        keep_fraction=0.02,
+        note_rate=0.25,
+        notes_fraction=0.45,
+        output_fraction=0.1,
+        step_fraction=0.2,
     ),
 }
 # What is needed again was used the further back the more room there is: notes in a small one tell more of what is new.
@@ -332,9 +348,12 @@ SMALL_ROOM_TOKENS, MIDDLE_ROOM_TOKENS = 8_000, 16_000
 # Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %,
 # recall beyond 2,000 tokens fell from .65 to .56 on that session at a room of 3,900.
 TINY_ROOM_TOKENS = 4_500
-# Below the middle an output may take so much of the room, and in tiny rooms the second: answers of squidbot's own tools
-# need it there. At 8K a fifth cost 1,848 a call and a quarter 1,911, with .916 and .910 beyond 2,000 tokens.
-SMALL_OUTPUT_FRACTION, TINY_OUTPUT_FRACTION = 0.2, 0.25
+# Below the middle an output may take so much of the room. At 8K a fifth (a quarter in tiny rooms) cost 1,818 a call and
+# kept .947 of the names of more than 2,000 tokens ago, this costs 1,828 with .952, with larger notes beside it; in a
+# room of 3,900 tokens 1,447 with .840 and 1,436 with .882, and 1.0 of the user's messages (median) for .80.
+SMALL_OUTPUT_FRACTION = 0.15
+# Answers of squidbot's own tools need so many tokens, at most a quarter of a tiny room.
+TINY_OUTPUT_TOKENS, TINY_OUTPUT_FRACTION = 600, 0.25
 # The same for a step with its outputs, in small rooms and in those that are not large. With half of these, too,
 # "balanced" cost 2,437 for 2,399 on 29 sessions at 32K, with 421 breaks for 398, and kept no more: .965 for .963 beyond
 # 2,000 tokens (mean), .938 for .937 beyond 8,000.
@@ -394,13 +413,11 @@ def _in_small_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings
         high_fraction=0.95,
         low_fraction=0.5,
         keep_fraction=0.05,
-        notes_fraction=0.6,
+        notes_fraction=0.65,
         step_fraction=SMALL_STEP_FRACTION,
-        output_fraction=max(
-            SMALL_OUTPUT_FRACTION, TINY_OUTPUT_FRACTION * min(1.0, TINY_ROOM_TOKENS / max(1, room_tokens))
-        ),
+        output_fraction=max(SMALL_OUTPUT_FRACTION, min(TINY_OUTPUT_FRACTION, TINY_OUTPUT_TOKENS / max(1, room_tokens))),
         # .75, .80 and .85 cost 1,376, 1,546 and 1,707 a call on that session at 8K, with .61, .63 and .64.
-        full_fraction=0.8,
+        full_fraction=0.81,
         # One note on everything gets its share of the room whatever was said; only what stays raw depends on the rate.
         note_rate=0.08,
         fading_tokens=_fading_tokens(HistorySettings(), room_tokens),

@@ -54,6 +54,12 @@ LEAST_LEDGER_FRACTION, WHOLE_LEDGER_TOKENS = 0.75, 150_000
 SLACK = 1.25
 # Blocks further back than this are no longer stood for, nor those that have faded to less than 2 %.
 REACH_TOKENS = 480_000
+# How often the assistant wrote a name fades no faster than by a factor of e in so many tokens, however small the room:
+# a name that it used again and again is needed again after a long pause, one that a tool showed once is not. With one
+# fading for both, notes in a room of 3,900 tokens kept .22 of the names of more than 32,000 tokens ago (median of 21
+# sessions), with 100,000 here .475 and with 200,000 .48; of those of more than 8,000 on a recorded coding session .43,
+# .55 and .585, of those of more than 2,000 .81, .84 and .84.
+WRITTEN_FADING_TOKENS = 200_000
 # A count below this is forgotten: it would rank behind everything that a note has room for.
 LEAST_COUNT = 0.02
 
@@ -115,7 +121,8 @@ class Ledger:
     def taking(self, fragment: Fragment, fading_tokens: int) -> Ledger:
         """Return the ledger with one more fragment behind; the same fragments in order give the same ledger.
 
-        What it holds already fades by a factor of e in `fading_tokens` of conversation.
+        What it holds already fades by a factor of e in `fading_tokens` of conversation; what the assistant wrote
+        itself, more slowly.
         """
         reach = max(REACH_TOKENS, 4 * fading_tokens)
         tokens = self.tokens + fragment.tokens
@@ -123,7 +130,8 @@ class Ledger:
         while len(starts) > 1 and tokens - starts[0][1] > reach:
             starts.pop(0)
         kept = math.exp(-fragment.tokens / fading_tokens)
-        reading = _joined(self.reading, kept, fragment.reading)
+        written_kept = math.exp(-fragment.tokens / max(fading_tokens, WRITTEN_FADING_TOKENS))
+        reading = _joined(self.reading, kept, written_kept, fragment.reading)
         share = min(1.0, max(LEAST_LEDGER_FRACTION, fading_tokens / WHOLE_LEDGER_TOKENS))
         lines, units = int(LEDGER_LINES * share), int(LEDGER_UNITS * share)
         if len(reading.lines) > lines * SLACK or reading.size > units * SLACK:
@@ -143,15 +151,22 @@ def _own(subject: str, first_seq: int) -> str:
     return subject if subject.startswith(("file ", "call ")) else f"{subject} from {first_seq}"
 
 
-def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
-    """Return both readings in one, the old one's weights and counts faded to `kept`; lines stand by their last news."""
+def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMaterial) -> NoteMaterial:
+    """Return both readings in one; lines stand by their last news.
+
+    The old one's weights and counts are faded to `kept`, its counts of what was written to `written_kept`.
+    """
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
         words = {**held.faded, **line.faded} if held else line.faded
         lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path, kind=line.kind)
-    counts = ((old.written, new.written), (old.shown, new.shown), (old.said, new.said))
-    return NoteMaterial(lines, *[_added(before, kept, after) for before, after in counts])
+    return NoteMaterial(
+        lines,
+        _added(old.written, written_kept, new.written),
+        _added(old.shown, kept, new.shown),
+        _added(old.said, kept, new.said),
+    )
 
 
 def _faded(line: NoteLine, kept: float) -> NoteLine:

@@ -178,7 +178,7 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
 @pytest.mark.parametrize(
     ("setup", "turns", "words", "levels"),
     [
-        (LARGE, 45, 900, ("+user", ":detailed", ":moderate", ":merged")),
+        (LARGE, 45, 1200, ("+user", ":detailed", ":moderate", ":merged")),
         # Room for the notes of all fifteen blocks (C23).
         pytest.param(
             Setup(131_072, settings=strategy("balanced", 126_976)),
