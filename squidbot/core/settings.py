@@ -291,7 +291,7 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 # kept that were last seen more than 8,000 and 32,000 tokens ago (median, worst tenth).
 #
 #                 32K                                    128K
-#   coherence     2,910  1.000/.913  .974/.828
+#   coherence     2,933  1.000/.913  .974/.835
 #   balanced      2,343   .975/.894  .957/.759           6,072  1.000/.960  1.000/.908
 #   speed         2,302   .975/.791  .933/.552           4,350  1.000/.946  1.000/.885
 #
@@ -311,7 +311,7 @@ STRATEGIES: dict[str, HistorySettings] = {
         note_rate=0.4,
         notes_fraction=0.9,
         fold_fraction=0.9,
-        output_fraction=0.1,
+        output_fraction=0.15,
         full_fraction=0.95,
         least_worth=0.002,
         fading_tokens=350_000,
