@@ -292,12 +292,12 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 #
 #                 32K                                    128K
 #   coherence     2,933  1.000/.913  .974/.835
-#   balanced      2,343   .975/.894  .957/.759           6,072  1.000/.960  1.000/.908
-#   speed         2,302   .975/.791  .933/.552           4,350  1.000/.946  1.000/.885
+#   balanced      2,343   .975/.890  .957/.759           6,072  1.000/.960  1.000/.908
+#   speed         2,308   .975/.789  .933/.563           4,350  1.000/.946  1.000/.885
 #
 # What costs little and keeps much: richer notes, shorter outputs. With .15 tokens of notes a token, .6 of the room
 # for them and .15 for an output, "balanced" cost 2,412 at 32K with .967/.814 and .909/.557; more notes alone (.25, .75,
-# folded to .8) 2,431 with .975/.867 and .957/.709. It breaks the prompt cache more often then, 264 times for 225 in
+# folded to .8) 2,431 with .975/.867 and .957/.709. It breaks the prompt cache more often then, 268 times for 225 in
 # eight sessions of Codex, nearly always behind the notes: a mark of .85 instead of .7 without patience brings 225, for
 # 2,567 with .672 in the worst tenth beyond 32,000 tokens. "speed" cost 2,433 with .929/.794 and .870/.466.
 # Deep batches are cheap ones: down to .3 of the room instead of .1 cost 18 % more at 128K, with as much recall.
@@ -321,7 +321,7 @@ STRATEGIES: dict[str, HistorySettings] = {
         note_rate=0.25,
         notes_fraction=0.75,
         fold_fraction=0.7,
-        output_fraction=0.1,
+        output_fraction=0.12,
         fading_tokens=200_000,
     ),
     "speed": HistorySettings(
@@ -330,7 +330,7 @@ STRATEGIES: dict[str, HistorySettings] = {
         keep_fraction=0.02,
         note_rate=0.25,
         notes_fraction=0.45,
-        output_fraction=0.1,
+        output_fraction=0.12,
         step_fraction=0.2,
     ),
 }
