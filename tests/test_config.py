@@ -59,7 +59,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "history.pinned_fraction": (0.15, "pinned_fraction"),
     "history.slim_fraction": (0.14, "slim_fraction"),
     "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),
-    "history.output_fraction": (0.12, "output_fraction"),
+    "history.output_fraction": (0.18, "output_fraction"),
     "history.assistant_fraction": (0.16, "assistant_fraction"),
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),

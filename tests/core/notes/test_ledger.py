@@ -23,6 +23,7 @@ from squidbot.core.notes.notebook import (
     REACH_TOKENS,
     SLACK,
     WHOLE_LEDGER_TOKENS,
+    WRITTEN_FADING_TOKENS,
     Fragment,
     Ledger,
 )
@@ -73,6 +74,19 @@ def test_old_lines_fade_with_what_was_said_since() -> None:
     assert weights == pytest.approx(
         {"file a.py": 1 / math.e, "user from 0": 1 / math.e, "file b.py": 1.0, "user from 10": 1.0}
     )
+
+
+@pytest.mark.parametrize("fading", [FADING, 2 * WRITTEN_FADING_TOKENS])
+def test_what_the_assistant_wrote_fades_more_slowly_than_what_was_shown(fading: int) -> None:
+    """However small the room: a name that it wrote often goes on to rank before one that a tool showed since."""
+    counts = {"written": 4.0}, {"shown": 4.0}, {"said": 4.0}
+    lines = {"file a.py": NoteLine("written shown said", 1.0)}
+    old = Fragment(0, 9, 10, 0, NoteMaterial(lines, *counts))
+    ledger = Ledger().taking(old, fading).taking(fragment(10, FADING, "file b.py"), fading)
+    slowly = 4.0 * math.exp(-FADING / max(fading, WRITTEN_FADING_TOKENS))
+    kept = 4.0 * math.exp(-FADING / fading)
+    found = ledger.reading
+    assert (found.written["written"], found.shown["shown"], found.said["said"]) == pytest.approx((slowly, kept, kept))
 
 
 def test_line_that_is_heard_of_again_is_as_new() -> None:
