@@ -293,7 +293,7 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 #                 32K                                    128K
 #   coherence     2,933  1.000/.913  .974/.835
 #   balanced      2,343   .975/.890  .957/.759           6,072  1.000/.960  1.000/.908
-#   speed         2,308   .975/.789  .933/.563           4,350  1.000/.946  1.000/.885
+#   speed         2,308   .975/.789  .933/.563           4,353  1.000/.946  1.000/.885
 #
 # What costs little and keeps much: richer notes, shorter outputs. With .15 tokens of notes a token, .6 of the room
 # for them and .15 for an output, "balanced" cost 2,412 at 32K with .967/.814 and .909/.557; more notes alone (.25, .75,
@@ -346,11 +346,11 @@ FADING_ROOM_TOKENS, FADING_LEAST_TOKENS = 28_000, 5_000
 # nothing there, and what is forgotten is much.
 SMALL_ROOM_TOKENS, MIDDLE_ROOM_TOKENS = 8_000, 16_000
 # Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %,
-# recall beyond 2,000 tokens fell from .65 to .56 on that session at a room of 3,900.
+# recall beyond 2,000 tokens fell from .65 to .56 on a recorded coding session at a room of 3,900.
 TINY_ROOM_TOKENS = 4_500
 # Below the middle an output may take so much of the room. At 8K a fifth (a quarter in tiny rooms) cost 1,818 a call and
 # kept .947 of the names of more than 2,000 tokens ago, this costs 1,828 with .952, with larger notes beside it; in a
-# room of 3,900 tokens 1,447 with .840 and 1,436 with .882, and 1.0 of the user's messages (median) for .80.
+# room of 3,900 tokens 1,447 with .840 and 1,442 with .872, and 1.0 of the user's messages (median) for .80.
 SMALL_OUTPUT_FRACTION = 0.15
 # Answers of squidbot's own tools need so many tokens, at most a quarter of a tiny room.
 TINY_OUTPUT_TOKENS, TINY_OUTPUT_FRACTION = 600, 0.25
@@ -416,7 +416,7 @@ def _in_small_room(chosen: HistorySettings, room_tokens: int) -> HistorySettings
         notes_fraction=0.65,
         step_fraction=SMALL_STEP_FRACTION,
         output_fraction=max(SMALL_OUTPUT_FRACTION, min(TINY_OUTPUT_FRACTION, TINY_OUTPUT_TOKENS / max(1, room_tokens))),
-        # .75, .80 and .85 cost 1,376, 1,546 and 1,707 a call on that session at 8K, with .61, .63 and .64.
+        # .75, .80 and .85 cost 1,376, 1,546 and 1,707 a call on a recorded coding session at 8K, with .61, .63 and .64.
         full_fraction=0.81,
         # One note on everything gets its share of the room whatever was said; only what stays raw depends on the rate.
         note_rate=0.08,
