@@ -809,41 +809,6 @@ def render(  # noqa: PLR0913  # as `extract`
     return _fitting(header, choices, picks, rough, limit_tokens, counter, pause)
 
 
-class _Words:
-    """Words to rank: what they are worth beside the names in them, and each name; in a sentence each plain word, too.
-
-    `recent` is how much more a plain word is worth than an old one. `tokens` is roughly what the words cost; it only
-    ranks, and never decides what fits.
-    """
-
-    __slots__ = ("label", "names", "text", "tokens", "weight", "whole", "worths")
-
-    def __init__(  # noqa: PLR0913, PLR0917  # the fields of a unit: of thousands no object is made
-        self,
-        text: str,
-        label: str,
-        weight: float,
-        base: float,
-        reading: NoteMaterial,
-        recent: float = 1.0,
-    ) -> None:
-        self.text, self.label, self.weight = text, label, weight
-        self.names, self.tokens = _sized(label, text)
-        self.worths: tuple[float, ...] = tuple([reading.worth(name, base) for name in self.names])
-        if not label:
-            plain = words_in(text)
-            self.names += plain
-            self.worths += tuple([recent * reading.word_worth(word) for word in plain])
-        self.whole = weight + sum(self.worths)
-
-    def gain(self, covered: AbstractSet[str]) -> float:
-        """Return what they add beyond the literals that are covered already."""
-        names = self.names
-        if not names or covered.isdisjoint(names):
-            return self.whole
-        return self.weight + sum([worth for name, worth in zip(names, self.worths, strict=True) if name not in covered])
-
-
 @lru_cache(maxsize=16_384)
 def _sized(label: str, text: str) -> tuple[tuple[str, ...], float]:
     """Return the literals in words under a label, and roughly what the words cost in tokens."""
@@ -853,58 +818,119 @@ def _sized(label: str, text: str) -> tuple[tuple[str, ...], float]:
 
 @dataclass(slots=True)
 class _LineChoice:
-    """A line with all that could stand in it: its head in full and short, its units, and the best of these.
+    """A line with all that could stand in it: words to choose by their place, the head at -1.
 
-    `head` is what is written, settled when the line is taken; `labels` are those of the units taken.
+    An event weighs thousands of words. They stand in lists of texts, numbers and shared tuples: so many objects would
+    have the garbage collector go through all of a large process.
+
+    Attributes:
+        head: the head as it would be written now, short once its path stands elsewhere.
+        texts: all words.
+        units: the label, weight and base of each, as they were read.
+        names: the literals in each, and in a sentence the plain words.
+        worths: what each is worth with all of these.
+        tokens: roughly what each costs; it only ranks, and never decides what fits.
+        best: the places of the best for their tokens.
+        left: the share of their worth that age has left to words behind the head.
+        recent: how much more a plain word is worth than an old one.
+        labels: those of the words taken.
     """
 
     line: NoteLine
-    full: _Words
-    short: _Words
-    words: list[_Words]
-    best: list[_Words]
+    reading: NoteMaterial
     head: str
+    texts: list[str]
+    units: list[tuple[str, float, float]]
+    names: list[tuple[str, ...]]
+    worths: list[float]
+    tokens: list[float]
+    best: list[int]
+    left: float
+    recent: float
     labels: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, line: NoteLine, reading: NoteMaterial, fading: float, faster: float) -> _LineChoice:
+        """Return the choice in a line; plain words in it fade `faster` than its literals, from `fading` on."""
         # What was meant matters while it is new, more than literals do.
         newest = _RECENT_WORTH * (fading * line.fading) ** faster
         recent = 1.0 if line.kind is NoteKind.DONE else 1.0 + newest
-        head, left = line.heading, line.fading
-        full = _Words(head.text, head.label, head.weight, head.base, reading, recent)
-        short = _Words(line.short, NoteKind.DONE, line.weight, IN_USE_WORTH, reading) if line.short else full
-        words = [
-            _Words(text, label, weight * left, base * left, reading, recent)
-            for text, (label, weight, base) in line.words.items()
-        ]
-        best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.whole / unit.tokens)
-        return cls(line, full, short, words, best, line.head)
+        choice = cls(
+            line, reading, line.head, [*line.words], [*line.words.values()], [], [], [], [], line.fading, recent
+        )
+        for text, (label, weight, base) in line.words.items():
+            choice._weigh(text, label, weight * line.fading, base * line.fading)
+        worths, tokens = choice.worths, choice.tokens
+        choice.best = heapq.nlargest(_OPENING_UNITS, range(len(worths)), key=lambda at: worths[at] / tokens[at])
+        choice._open(line.heading)
+        return choice
 
-    def opening(self, covered: AbstractSet[str]) -> _Words:
-        """Return the head as it would be written now: short where its path stands elsewhere already."""
-        return self.short if self.line.path in covered else self.full
+    def _open(self, head: NoteUnit) -> None:
+        """Weigh a head, behind all other words."""
+        self.head = head.text
+        self.texts.append(head.text)
+        self.units.append((head.label, head.weight, head.base))
+        self._weigh(head.text, head.label, head.weight, head.base)
 
-    def take(self, unit: int, covered: set[str]) -> float:
-        """Choose the text of a unit (-1: the head), cover its literals, and return roughly its cost in tokens."""
-        words = self.opening(covered) if unit < 0 else self.words[unit]
-        if words is self.short is not self.full:
-            self.head = self.line.short
-        covered.update(words.names)
-        self.labels.add(words.label)
-        return words.tokens
+    def _weigh(self, text: str, label: str, weight: float, base: float) -> None:
+        names, tokens = _sized(label, text)
+        worth = self.reading.worth
+        whole = weight + (worth(names[0], base) if len(names) == 1 else sum([worth(name, base) for name in names]))
+        if not label:
+            plain = words_in(text)
+            names += plain
+            whole += self.recent * sum(map(self.reading.word_worth, plain))
+        self.names.append(names)
+        self.worths.append(whole)
+        self.tokens.append(tokens)
 
-    def density(self, unit: int, covered: AbstractSet[str]) -> float:
-        """Return the worth of a unit per token; of a head (-1) together with the best units behind it."""
-        if unit >= 0:
-            words = self.words[unit]
-            label = 0.0 if words.label in self.labels else about_tokens(words.label) / 2
-            return words.gain(covered) / (words.tokens + label)
-        head = self.opening(covered)
-        gain, tokens = head.gain(covered), head.tokens + 2
+    def gain(self, place: int, covered: AbstractSet[str]) -> float:
+        """Return what words add beyond the literals that are covered already."""
+        names = self.names[place]
+        if not names or covered.isdisjoint(names):
+            return self.worths[place]
+        label, weight, base = self.units[place]
+        left = self.left if place >= 0 else 1.0
+        if len(names) == 1:
+            return weight * left
+        text, worth = self.texts[place], self.reading.worth
+        literals = sum([worth(name, base * left) for name in _sized(label, text)[0] if name not in covered])
+        plain = [word for word in words_in(text) if word not in covered] if not label else ()
+        return weight * left + literals + self.recent * sum(map(self.reading.word_worth, plain))
+
+    def shorten(self, covered: AbstractSet[str]) -> None:
+        """Have the head short once its path stands elsewhere."""
+        if self.line.path in covered and self.line.short and self.head is not self.line.short:
+            for of_head in (self.texts, self.units, self.names, self.worths, self.tokens):
+                of_head.pop()
+            self._open(NoteUnit(self.line.short, NoteKind.DONE, self.line.weight))
+
+    def take(self, place: int, covered: set[str]) -> float:
+        """Choose words, cover their literals, and return roughly their cost in tokens."""
+        covered.update(self.names[place])
+        self.labels.add(self.units[place][0])
+        return self.tokens[place]
+
+    def most(self) -> float:
+        """Return what the head with the best words behind it is worth for each token, if nothing is covered."""
+        gain, tokens = self.worths[-1], self.tokens[-1] + 2
         best = gain / tokens
-        for words in self.best:
-            gain, tokens = gain + words.gain(covered), tokens + words.tokens
+        for place in self.best:
+            gain, tokens = gain + self.worths[place], tokens + self.tokens[place]
+            best = max(best, gain / tokens)
+        return best
+
+    def density(self, place: int, covered: AbstractSet[str]) -> float:
+        """Return the worth of words per token; of a head (-1) together with the best words behind it."""
+        if place >= 0:
+            label = self.units[place][0]
+            between = 0.0 if label in self.labels else about_tokens(label) / 2
+            return self.gain(place, covered) / (self.tokens[place] + between)
+        self.shorten(covered)
+        gain, tokens = self.gain(-1, covered), self.tokens[-1] + 2
+        best = gain / tokens
+        for unit in self.best:
+            gain, tokens = gain + self.gain(unit, covered), tokens + self.tokens[unit]
             best = max(best, gain / tokens)
         return best
 
@@ -922,7 +948,8 @@ def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -
     """
     heaps: dict[NoteKind, list[tuple[float, int, int]]] = {kind: [] for kind in NoteKind}
     for at, choice in enumerate(choices):
-        heaps[choice.line.kind].append((-choice.density(-1, covered), at, -1))
+        choice.shorten(covered)
+        heaps[choice.line.kind].append((-choice.most(), at, -1))
     for heap in heaps.values():
         heapq.heapify(heap)
     used, told = dict.fromkeys(NoteKind, 0.0), 0.0
@@ -947,7 +974,7 @@ def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -
         yield line, unit, tokens
         used[kind] += tokens
         told += tokens
-        for place in range(len(choice.words)) if unit < 0 else ():
+        for place in range(len(choice.texts) - 1) if unit < 0 else ():
             heapq.heappush(heaps[kind], (-choice.density(place, covered), line, place))
 
 
@@ -1012,23 +1039,24 @@ def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, in
         choice = choices[at]
         if choice.line.kind is NoteKind.SUMMARY and not chosen[at]:
             continue  # the messages that nothing is said of
-        rows.append(f"- {choice.head}{_behind(choice.head, [choice.words[unit] for unit in sorted(chosen[at])])}")
+        units = [(choice.texts[place], choice.units[place][0]) for place in sorted(chosen[at])]
+        rows.append(f"- {choice.head}{_behind(choice.head, units)}")
     return _UNSAFE.sub("", "\n".join(rows))
 
 
-def _behind(head: str, units: list[_Words]) -> str:
-    """Return the text of units behind a head: sentences first, then the names not in these, by label."""
+def _behind(head: str, units: list[tuple[str, str]]) -> str:
+    """Return the text of (words, label) behind a head: sentences first, then the names not in these, by label."""
     text = head
-    for unit in units:
-        if not unit.label:
-            text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + unit.text
+    for words, label in units:
+        if not label:
+            text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + words
     named = frozenset(names_in(text))
     parts: dict[str, list[str]] = {}
-    for unit in units:
-        if unit.label and unit.text not in named:
-            parts.setdefault(unit.label, []).append(unit.text)
-    for label, words in parts.items():
+    for words, label in units:
+        if label and words not in named:
+            parts.setdefault(label, []).append(words)
+    for label, texts in parts.items():
         # A comma is a token, which in a list of names is one of three or four: a space belongs to the name behind it.
-        between = " " if all(map(_is_word, words)) else ", "
-        text += f"{' ' if text.endswith(':') else '; '}{label} {between.join(words)}"
+        between = " " if all(map(_is_word, texts)) else ", "
+        text += f"{' ' if text.endswith(':') else '; '}{label} {between.join(texts)}"
     return text[len(head) :]

@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError
@@ -198,27 +199,24 @@ def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_uni
     """Return the lines with their most valuable words over all of them; of equals the first."""
     if sum(len(line.words) for line in lines.values()) <= most_units:
         return lines
-    ranked = sorted(
-        (-gain, number, text) for number, line in enumerate(lines.values()) for gain, text in _gains(line, reading)
-    )
-    best: dict[int, set[str]] = {}
-    for _, number, text in ranked[:most_units]:
-        best.setdefault(number, set()).add(text)
-    return {
-        subject: _with_units(line, best.get(number, frozenset()))
-        for number, (subject, line) in enumerate(lines.items())
-    }
+    gains = [_gains(line, reading) for line in lines.values()]
+    least = heapq.nlargest(most_units, chain.from_iterable(gains))[-1]
+    ties = most_units - sum(gain > least for line in gains for gain in line)
+    kept = {}
+    for (subject, line), worths in zip(lines.items(), gains, strict=True):
+        best = {}
+        for (text, unit), gain in zip(line.words.items(), worths, strict=True):
+            if gain > least or (gain == least and ties > 0):
+                ties -= gain == least
+                best[text] = unit
+        kept[subject] = NoteLine(line.head, line.weight, best, line.short, line.path, line.fading, line.kind)
+    return kept
 
 
-def _with_units(line: NoteLine, best: AbstractSet[str]) -> NoteLine:
-    words = {text: worth for text, worth in line.words.items() if text in best}
-    return NoteLine(line.head, line.weight, words, line.short, line.path, line.fading, line.kind)
-
-
-def _gains(line: NoteLine, reading: NoteMaterial) -> list[tuple[float, str]]:
-    """Return what the words of a line are worth now, with each."""
+def _gains(line: NoteLine, reading: NoteMaterial) -> list[float]:
+    """Return what each of the words of a line is worth now."""
     left, gain = line.fading, reading.gain_of
-    return [(gain(text, label, weight * left, base * left), text) for text, (label, weight, base) in line.words.items()]
+    return [gain(text, label, weight * left, base * left) for text, (label, weight, base) in line.words.items()]
 
 
 def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
@@ -226,8 +224,7 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 
 def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
-    best = heapq.nlargest(4, [gain for gain, _ in _gains(line, reading)])
-    return reading.gain(line.heading) + sum(best)
+    return reading.gain(line.heading) + sum(heapq.nlargest(4, _gains(line, reading)))
 
 
 def _raw(reading: NoteMaterial) -> list[object]:
@@ -304,6 +301,8 @@ DIGITS = (4, 8, 16, 64)
 MADE_BY = "extract/2"
 # What the first line says where a model's sentences may follow it.
 IN_FRONT = ", a model's first"
+# So many of the newest blocks may keep notes of their own where all others are merged.
+OWN_NOTES = 2
 # A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
 SNAPSHOT_FRAGMENTS = 16
 
@@ -327,6 +326,8 @@ class Notebook:
     without: frozenset[str] = frozenset()
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
+    # The ledger with the older ones of `pending` behind, made as they come: the event that merges them takes longest.
+    ahead: Ledger | None = None
     stored: int = 0
     snapshot: int = 0
     snapshots: int = 0
@@ -416,6 +417,8 @@ class Notebook:
         self._end_event()
         self.ledger = merged or self._through(merged_through)
         self.pending = [fragment for fragment in self.pending if fragment.last_seq > merged_through]
+        older = self.pending[:-OWN_NOTES]
+        self.ahead = self._through(older[-1].last_seq) if older else None
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
             records.append(self._kept())
         return tuple(records)
@@ -432,13 +435,13 @@ class Notebook:
     def restart(self) -> tuple[Record, ...]:
         """Begin anew under another window, whose notes may cover less; return the records of its plan."""
         self._opened()
-        self.ledger, self.pending = Ledger(fragments=self.stored), []
+        self.ledger, self.pending, self.ahead = Ledger(fragments=self.stored), [], None
         self.reached.clear()
         return (self._kept(),) if self.stored else ()
 
     def reopen(self) -> None:
         """Drop the state, so that it is read from the store again."""
-        self.ledger, self.pending = None, []
+        self.ledger, self.pending, self.ahead = None, [], None
         self._end_event()
 
     def _end_event(self) -> None:
@@ -466,6 +469,8 @@ class Notebook:
 
     def _through(self, last_seq: int) -> Ledger:
         ledger = self._opened()
+        if self.ahead is not None and ledger.last_seq <= self.ahead.last_seq <= last_seq:
+            ledger = self.ahead
         for fragment in self.pending:
             if ledger.last_seq < fragment.last_seq <= last_seq:
                 ledger = self.taking(ledger, fragment)

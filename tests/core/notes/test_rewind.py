@@ -31,6 +31,20 @@ def told(store: InMemoryStore, last_seq: int) -> str:
     return text.partition("\n")[2]
 
 
+def test_a_process_that_stays_tells_what_a_new_one_tells() -> None:
+    """It has taken blocks in as they came: up to any block, and after a fold over any of them, the notes are the same."""
+    runs = [(at, at + 11) for at in range(0, 96, 12)]
+    for merged_through in (-1, 11, 23, 35, 59):
+        store, _ = stored()
+        book = Notebook("s", RENDERER, store, store)
+        for new in (runs[:1], runs[1:2], runs[2:3], runs[3:]):
+            taken(book, store, new, merged_through if merged_through <= new[-1][1] else -1)
+        for _, last in runs:
+            if last > merged_through:
+                mine = book.merged_note(0, last, [], [], 4000).text.partition("\n")[2]
+                assert mine == told(store, last), (merged_through, last)
+
+
 def test_notes_are_what_they_were_then() -> None:
     """Two blocks of a chain, then a fold over all and two more; back to the two."""
     store, _ = stored()
