@@ -32,7 +32,7 @@ def told(store: InMemoryStore, last_seq: int) -> str:
 
 
 def test_a_process_that_stays_tells_what_a_new_one_tells() -> None:
-    """It has taken blocks in as they came: up to any block, and after a fold over any of them, the notes are the same."""
+    """It has taken blocks in as they came: up to any, and after a fold over any, the notes are the same."""
     runs = [(at, at + 11) for at in range(0, 96, 12)]
     for merged_through in (-1, 11, 23, 35, 59):
         store, _ = stored()
