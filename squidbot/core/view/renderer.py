@@ -49,7 +49,8 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
 
     The marker gives the number of characters left out, a hash of the whole text, `handle`, which finds the whole text
     in the transcript, and the literals in what is left out, as many as a share of the limit holds. A text within the
-    limit is returned unchanged. Head and tail end at a nearby line end.
+    limit, or one that costs no more than its marker would, is returned unchanged. Head and tail end at a nearby line
+    end.
     """
     if len(text) <= limit_tokens * MOST_CHARACTERS_A_TOKEN and meter.text(text).bound <= limit_tokens:
         return text
@@ -63,7 +64,15 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
     while names and meter.text(cut.made(kept, names)).bound > limit_tokens:
         share = share * 9 // 10
         names, _ = cut.names(kept, share)
-    return cut.made(kept, names)
+    return _cheaper(cut.made(kept, names), text, limit_tokens, meter)
+
+
+def _cheaper(made: str, text: str, limit_tokens: int, meter: Meter) -> str:
+    """Return what was made of a text that costs more than a limit, or the text if that costs no more."""
+    tokens = meter.text(made).bound
+    if tokens <= limit_tokens or len(text) > tokens * MOST_CHARACTERS_A_TOKEN or meter.text(text).bound > tokens:
+        return made
+    return text
 
 
 def _kept(cut: _Cut, limit_tokens: int, meter: Meter) -> int:
@@ -147,6 +156,7 @@ def slim_arguments(arguments: str, limit_tokens: int, meter: Meter, handle: str)
     """Return a tool call's argument string with its long strings cut, still JSON, near `limit_tokens` at most.
 
     Keys and short values stay. Arguments that aren't a JSON object become an object with the cut text under "cut".
+    Arguments that cost no more than that are returned unchanged.
     """
     if len(arguments) <= limit_tokens * MOST_CHARACTERS_A_TOKEN and meter.text(arguments).bound <= limit_tokens:
         return arguments
@@ -155,12 +165,13 @@ def slim_arguments(arguments: str, limit_tokens: int, meter: Meter, handle: str)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or not values:
-        return _dumped({"cut": slim(arguments, max(1, limit_tokens - 8), meter, handle)})
+        made = _dumped({"cut": slim(arguments, max(1, limit_tokens - 8), meter, handle)})
+        return _cheaper(made, arguments, limit_tokens, meter)
     share = max(1, limit_tokens)
     while True:
         made = _dumped({key: _shorter(value, share, meter, handle) for key, value in values.items()})
         if meter.text(made).bound <= limit_tokens or share <= 1:
-            return made
+            return _cheaper(made, arguments, limit_tokens, meter)
         share = share * 2 // 3
 
 

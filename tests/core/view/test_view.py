@@ -389,6 +389,14 @@ def test_cut_text_is_within_its_limit_or_nothing_but_its_marker(text: str, limit
     assert made == text or CLASSES.text(made).bound <= limit or made.startswith("\n[... ")
 
 
+@given(text=texts(600), limit=st.integers(0, 120))
+def test_a_cut_never_costs_more_than_what_it_stands_for(text: str, limit: int) -> None:
+    """A text shorter than the marker stays, and so do arguments of many short values."""
+    assert CLASSES.text(slim(text, limit, CLASSES, "m1")).bound <= CLASSES.text(text).bound
+    for whole in (text, json.dumps({f"part {at}": word for at, word in enumerate(text.split())})):
+        assert CLASSES.text(slim_arguments(whole, limit, CLASSES, "m1")).bound <= CLASSES.text(whole).bound
+
+
 def named(made: str) -> list[str]:
     """Return the names in the marker of a cut text."""
     marker = made.partition("\n[... ")[2].partition(" ...]\n")[0]
