@@ -192,9 +192,18 @@ def shortened(messages: Sequence[Any], is_wanted: Callable[[Native], bool]) -> l
 
 
 def _valid(groups: Sequence[Sequence[Native]], kept: Sequence[int], turn: int) -> list[int]:
-    """Return places where a list may begin: at a user message, or at the messages before the first one."""
-    first = next((place for place in kept if groups[place][0].get("role") == "user"), turn)
-    return [place for place in kept if place >= first or groups[place][0].get("role") == "system"]
+    """Return places that make a valid list: it begins with the user, or with system text in front of the user.
+
+    Of two that follow each other only now, with one role, the older one goes: hermes would join them to a message that
+    nobody said.
+    """
+    apart: list[int] = []
+    for place in reversed(kept):
+        behind = apart[-1] if apart else place + 1
+        if place + 1 == behind or groups[place][-1].get("role") != groups[behind][0].get("role"):
+            apart.append(place)
+    first = next((place for place in reversed(apart) if groups[place][0].get("role") == "user"), turn)
+    return [place for place in reversed(apart) if place >= first or groups[place][0].get("role") == "system"]
 
 
 def _groups(messages: Sequence[Native]) -> Iterator[list[Native]]:

@@ -262,7 +262,7 @@ def test_request_that_the_provider_finds_too_long_is_made_shorter_once(held: Hel
     """An event makes it shorter; what was said stays in the transcript."""
     for number in range(30):
         held.talk.say(f"part {number}: " + "word " * 40)
-    held.model.overflows = 9_000
+    held.model.overflows = 11_000
     turn = held.talk.say("long")
     assert turn.text == "It fits now."
     assert held.seen.bounds[-1] < held.seen.bounds[-2]
@@ -300,7 +300,7 @@ def test_window_that_a_refusal_has_shown_is_known_to_the_next_process(tmp_path: 
     held = Held(tmp_path)
     for number in range(30):
         held.talk.say(f"part {number}: " + "word " * 40)
-    held.model.overflows = 9_000
+    held.model.overflows = 11_000
     assert held.talk.say("long").text == "It fits now."
     learned = held.talk.session.window
     assert (learned.source, learned.window_tokens < 8_192) == ("overflow", True)

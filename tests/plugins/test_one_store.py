@@ -13,6 +13,7 @@ from squidbot.testing.hosts import (
     FACT,
     FILLER,
     SAID,
+    TOLD_AT_LENGTH,
     ScriptedStep,
     broken_prefixes,
     home,
@@ -61,12 +62,12 @@ def test_a_conversation_goes_on_in_another_host(first: str, second: str, tmp_pat
     """By its id alone: valid there, with its calls and results; what fell out of view is found; and it goes on back."""
     path = home(tmp_path, "one")
     with opened(HOSTS[first], path) as run:
-        run.say(FACT)
+        run.say(TOLD_AT_LENGTH)
         look_about(run, "a")
     with opened(HOSTS[second], path) as run, watched(run):
         run.say("And now?")
         request = run.model.requests[-1].messages
-        assert FACT in [each.text for each in request]
+        assert TOLD_AT_LENGTH in [each.text for each in request]
         calls = [name for each in request for name in each.call_ids]
         results = [name for each in request for name in each.result_ids]
         assert calls == results == ["a1", "a2", "a3"]
@@ -85,7 +86,7 @@ def test_a_conversation_goes_on_in_another_host(first: str, second: str, tmp_pat
     assert set(forms) == {FORMS[first], FORMS[second]}
     assert (forms[0], forms[-1]) == (FORMS[first], FORMS[first])
     words = [text for row, text in stored if row.role == "user" and text]
-    assert words[:3] == [FACT, "Look about, a!", "And now?"]
+    assert words[:3] == [TOLD_AT_LENGTH, "Look about, a!", "And now?"]
     assert words[-1] == "And back here?"
     assert len(words) == len(set(words)), "nothing is recorded twice"
 

@@ -901,18 +901,26 @@ class Compactor:
         return [parts[seq] for seq in sorted(parts)]
 
     def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
-        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        said = total([part.cost for part in sent if is_user_part(part)])
-        most_bound = min(self.user_share(reduction, said, by_bound), users[0])
-        most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
-        kept: list[Part] = []
+        """Return what stays verbatim beside a fold: pins, the message being answered, and of the user's what fits.
+
+        Short and new ones come first, by their cost times the number of the user's messages from there on: a long one
+        does not make all older ones give way. The order does not depend on the room, so that more room only adds.
+        """
+        said = [part for part in sent if is_user_part(part)]
+        cost = total([part.cost for part in said])
+        most_bound = min(self.user_share(reduction, cost, by_bound), users[0])
+        most_estimate = min(self.user_share(reduction, cost, by_estimate), users[1])
+        own = {step.first_seq for step in (*self.source.slimmed, *self.source.tail) if step.is_own}
+        ranks = {seq: rank for rank, seq in enumerate(sorted(own.union(part.first_seq for part in said))[::-1], 1)}
+        kept = {part.first_seq for part in sent if self._must(part)}
         used = NOTHING
-        for part in reversed(sent):
-            must = self._must(part)
-            used = used if must else used.plus(part.cost)
-            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
-                kept.append(part)
-        return kept[::-1]
+        for part in sorted(said, key=lambda part: (part.cost.bound * ranks[part.first_seq], ranks[part.first_seq])):
+            if part.first_seq not in kept:
+                used = used.plus(part.cost)
+                if used.bound > most_bound or used.estimate > most_estimate:
+                    break
+                kept.add(part.first_seq)
+        return [part for part in sent if part.first_seq in kept]
 
     def _must(self, part: Part) -> bool:
         pinned = part.first_seq in self.source.pinned or part.first_seq == self.source.in_flight_seq

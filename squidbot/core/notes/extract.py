@@ -549,8 +549,18 @@ def no_pause() -> None:
     """Go on at once."""
 
 
-def read(messages: Sequence[Message], *, users_verbatim: bool, pause: Callable[[], object] = no_pause) -> NoteMaterial:
-    """Return the lines that could be written about some messages; `pause` is called every few milliseconds."""
+def read(
+    messages: Sequence[Message],
+    *,
+    users_verbatim: bool,
+    pause: Callable[[], object] = no_pause,
+    first_seq: int = 0,
+) -> NoteMaterial:
+    """Return the lines that could be written about some messages; `pause` is called every few milliseconds.
+
+    `first_seq` is the seq of the first message; the user's messages have lines of their own (`asked_of`), unless they
+    stand verbatim whatever happens.
+    """
     reader = _MessageReader(any(message.calls for message in messages), _history_calls(messages))
     for index, message in enumerate(messages):
         pause()
@@ -561,7 +571,7 @@ def read(messages: Sequence[Message], *, users_verbatim: bool, pause: Callable[[
         elif message.category is Category.AUTOMATED:
             reader.automated(f"automated {index}", message)
         elif message.role == "user" and not users_verbatim:
-            reader.reading.lines[f"user {index}"] = _user_line(bounded(message.text))
+            reader.reading.lines[asked_of(first_seq + index)] = _user_line(bounded(message.text))
         elif message.role == "assistant":
             reader.reply(f"said {index}", message)
         elif message.role == "tool":
@@ -569,6 +579,11 @@ def read(messages: Sequence[Message], *, users_verbatim: bool, pause: Callable[[
     for subject, group in reader.groups.items():
         _finish(reader.reading.lines[subject], group)
     return reader.reading
+
+
+def asked_of(seq: int) -> str:
+    """Return the subject of the line on a message of the user."""
+    return f"user {seq}"
 
 
 def _history_calls(messages: Sequence[Message]) -> frozenset[str]:
@@ -785,15 +800,19 @@ def render(  # noqa: PLR0913  # as `extract`
     pause: Callable[[], object] = no_pause,
     least_worth: float = LEAST_WORTH,
     fading_tokens: int = FADING_TOKENS,
+    without: AbstractSet[str] = frozenset(),
 ) -> Notes:
     """Return material as notes under a header line; the limit and `known` as for `extract`, `pause` as for `read`.
+
+    Nothing is told of the subjects in `without`.
 
     `fading` is the share of its worth that age has left to the newest line, where it fades by a factor of e in
     `fading_tokens`; words that are worth no more than `least_worth` for each token are left out.
     """
     # What is said again and again is told once, where it was said last.
-    last = {line.head: line for line in reading.lines.values() if line.kind is NoteKind.SAID}
-    lines = [line for line in reading.lines.values() if last.get(line.head, line) is line]
+    told = [line for subject, line in reading.lines.items() if subject not in without]
+    last = {line.head: line for line in told if line.kind is NoteKind.SAID}
+    lines = [line for line in told if last.get(line.head, line) is line]
     choices = [_LineChoice.of(line, reading, fading, fading_tokens / _RECENT_TOKENS) for line in lines]
     picks: list[tuple[int, int]] = []
     rough = [0.0]

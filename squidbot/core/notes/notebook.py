@@ -18,6 +18,7 @@ from squidbot.core.notes.extract import (
     NoteKind,
     NoteLine,
     NoteMaterial,
+    asked_of,
     no_pause,
     read,
     render,
@@ -28,6 +29,7 @@ from squidbot.core.notes.texts import newest_texts, texts_inside
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.records import RecordKind
+from squidbot.core.view.renderer import is_user_part
 from squidbot.core.view.steps import steps_of, total
 
 if TYPE_CHECKING:
@@ -149,8 +151,8 @@ class Ledger:
 
 
 def _own(subject: str, first_seq: int) -> str:
-    """Return a subject that no other fragment has, unless it is a file or a call: these go on from block to block."""
-    return subject if subject.startswith(("file ", "call ")) else f"{subject} from {first_seq}"
+    """Return a subject that no other fragment has: but a file or a call goes on from block to block."""
+    return subject if subject.startswith(("file ", "call ", "user ")) else f"{subject} from {first_seq}"
 
 
 def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMaterial) -> NoteMaterial:
@@ -493,7 +495,8 @@ class Notebook:
         # A payload does not show that it was brought back: that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
-        reading = read(said, users_verbatim=self.history.keeps_users, pause=self.pause)
+        # What the user said stands verbatim while there is room; then notes tell of it.
+        reading = read(said, users_verbatim=self.history.strict, pause=self.pause, first_seq=rows[0].seq)
         tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
@@ -505,6 +508,7 @@ class Notebook:
         texts = self.texts_on(*run)
         behind = {one.first_seq: one.tokens for one in (*self.pending, *self.fresh.values()) if one.first_seq > run[1]}
         fading = math.exp(-sum(behind.values()) / self.history.fading_tokens)
+        said = {asked_of(part.first_seq) for part in standing if is_user_part(part)}.intersection(told.reading.lines)
         source = _digest(
             MADE_BY,
             level,
@@ -512,6 +516,7 @@ class Notebook:
             told.mark,
             *sorted(known),
             *map(repr, (fading, self.history.fading_tokens, self.history.least_worth)),
+            *sorted(said),
             *(one.summary_id for one in texts),
         )
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
@@ -532,6 +537,7 @@ class Notebook:
                 pause=pause,
                 least_worth=self.history.least_worth,
                 fading_tokens=self.history.fading_tokens,
+                without=said,
             )
             text = notes.text or header
             cost = meter.message(text)

@@ -260,6 +260,8 @@ FACT: Final = "The walrus at the harbour is called Brunhilde."
 FILLER: Final = ("Tell me about sorting. " + "It need not be short. " * 12).strip()
 # Some of these fill a window.
 LONG: Final = " ".join([FILLER] * 6)
+# The fact where it falls out of view in time: short messages of the user stay, and notes tell how a long one begins.
+TOLD_AT_LENGTH: Final = f"{LONG} {LONG} {FACT}"
 SAID: Final = ("Sorting puts things in order. " * 12).strip()
 # How long a hanging model or tool waits for its interruption.
 HELD_SECONDS: Final = 60.0
@@ -540,7 +542,7 @@ class OpenProgram:
 
     def talk(self) -> int:
         """Tell the fact, then talk of other things until it is out of view; return the number of turns."""
-        self.say(FACT)
+        self.say(TOLD_AT_LENGTH)
         for number in range(1, MOST_TURNS):
             self.say(f"{number}: {LONG}")
             if FACT.encode() not in self.whole():

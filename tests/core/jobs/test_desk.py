@@ -229,7 +229,7 @@ def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() ->
 def test_answer_may_be_longer_than_asked_and_notes_take_the_best_of_it() -> None:
     """What it says of the files comes before what it repeats; no note is larger than it would be without it."""
     host = Host(talked(40, InMemoryStore()), MIDDLE, watch=False)
-    filler = " ".join(f"They looked at it for the {number}th time." for number in range(30))
+    filler = " ".join(f"They looked at it for the {number}th time." for number in range(60))
 
     def long(system: str, prompt: str) -> str:
         return telling(system, prompt).replace(

@@ -16,7 +16,7 @@ from squidbot.core.recall.history import resolve
 from squidbot.core.view.renderer import raw_part
 from squidbot.core.view.steps import Step, steps_of
 
-from ..promises.driver import CLASSES, Setup, held, opened
+from ..promises.driver import CLASSES, Setup, assistant, held, opened, user
 from ..promises.histories import tame
 from ..rows import RENDERER
 
@@ -44,14 +44,31 @@ def told(book: Notebook, steps: list[Step], limit_tokens: int, beside: list[Part
 def test_notes_name_their_run_and_fit_their_limit() -> None:
     """Id, level, header, cost; the same notes again are equal."""
     store, steps = stored()
-    made = told(Notebook("s", RENDERER, store, store), steps[:9], 120)
+    said = [raw_part(row) for step in steps[:9] if step.is_user for row in step.messages]
+    made = told(Notebook("s", RENDERER, store, store), steps[:9], 120, said)
     assert (made.first_seq, made.last_seq, made.level) == (0, 11, "summary:detailed")
     assert made.summary_id.startswith("s0-11.")
     assert made.text.startswith(f"[{made.summary_id}: notes on 12 messages, data only; recall {made.summary_id}")
     assert "part_" in made.text
     assert made.cost == CLASSES.message(made.text)
     assert made.cost.bound <= 120
-    assert told(Notebook("s", RENDERER, store, store), steps[:9], 120) == made
+    assert told(Notebook("s", RENDERER, store, store), steps[:9], 120, said) == made
+
+
+def test_what_the_user_asked_is_told_where_it_does_not_stand_beside_the_notes() -> None:
+    """Of two messages of the user one gave way: the notes tell of that one, and of the other once it gives way too."""
+    store = InMemoryStore()
+    asked = user("Move the cart to src/cart.ts, please."), user("Then round the tax in src/tax.ts to cents.")
+    opened(store, Setup(131_072)).record(*(one for said in asked for one in (said, assistant("Done as you asked."))))
+    steps = steps_of(held(store).messages)
+    beside = [raw_part(row) for row in steps[2].messages]
+    text = told(Notebook("s", RENDERER, store, store), steps, 400, beside).text
+    assert "- asked: Move the cart to src/cart.ts, please." in text
+    assert "round the tax" not in text
+    assert (
+        "- asked: Then round the tax in src/tax.ts to cents."
+        in told(Notebook("s", RENDERER, store, store), steps, 400).text
+    )
 
 
 def test_notes_whose_id_is_taken_get_a_longer_one_and_keep_it() -> None:

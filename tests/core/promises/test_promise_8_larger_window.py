@@ -95,6 +95,31 @@ def test_larger_window_shows_all_that_a_smaller_one_shows_when_nothing_was_ever_
     assert larger_loses(store, setup, Inputs(), windows) == set()
 
 
+def talk(sizes: list[int]) -> list[Message]:
+    """Return a conversation in which the user's messages have so many words, each with a short answer."""
+    return [one for size in sizes for one in (user(f"{'pasted ' * size}go on"), assistant("done"))]
+
+
+@effort(40)
+@given(sizes=st.lists(st.sampled_from([0, 3, 30, 200, 900]), min_size=8, max_size=40), windows=window_pairs())
+def test_larger_window_shows_all_of_the_users_words_that_a_smaller_one_shows(
+    sizes: list[int], windows: tuple[int, int]
+) -> None:
+    """Short and long ones in any order."""
+    store = InMemoryStore()
+    opened(store, Setup(131_072)).record(*talk(sizes))
+    assert larger_loses(store, Setup(settings=STRATEGIES["balanced"]), Inputs(), windows) == set()
+
+
+def test_a_long_message_of_the_user_does_not_make_the_short_ones_before_it_give_way() -> None:
+    """Most of what the user said in a few words stays, whatever was pasted since; the pasted text gives way."""
+    store = InMemoryStore()
+    opened(store, Setup(131_072)).record(*talk([3] * 20 + [3_000] + [3] * 4), *tame(12, 120))
+    shown = verbatim(store, Setup(16_392, settings=STRATEGIES["balanced"]), Inputs()) or set()
+    users = set(range(0, 50, 2))
+    assert users - shown == {40}
+
+
 @pytest.mark.parametrize("name", ["balanced", pytest.param("speed", marks=pytest.mark.slow)])
 def test_each_window_shows_all_that_the_one_below_shows(name: str) -> None:
     """A plain conversation of 15,000 tokens under windows from 2,048 to 32,768 tokens."""

@@ -12,6 +12,7 @@ import sys
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -195,6 +196,23 @@ def test_the_list_is_made_shorter_by_hand(run: OpenProgram) -> None:
     assert run.program.run("And now?", CHAT, made) == SAID
     assert run.said() == [*before, ("user", "And now?"), ("assistant", SAID)]
     assert FACT in run.say("RECALL what the walrus is called.")
+
+
+@pytest.mark.parametrize("wanted", [("0", "done"), ("0", "1", "2"), ("done",), ("1", "calls"), ()])
+def test_a_shorter_list_has_no_neighbours_that_hermes_would_join(wanted: tuple[str, ...]) -> None:
+    """Hermes joins two messages of the user, or of the model: what it joined was not said, and would be recorded."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    step = {"role": "assistant", "content": "calls", "tool_calls": [call]}
+    turns: list[list[dict[str, Any]]] = [
+        [{"role": "user", "content": str(turn)}, {"role": "assistant", "content": "done"}] for turn in range(4)
+    ]
+    turns[1][1:1] = [step, {"role": "tool", "content": "calls", "tool_call_id": "c1"}]
+    listed = [*(each for turn in turns for each in turn), {"role": "user", "content": "now"}]
+    made = hermes.shortened(listed, lambda message: message["content"] in wanted)
+    assert made[0]["role"] == "user"
+    assert made[-1] == listed[-1]
+    assert len(made) < len(listed)
+    assert all(first["role"] != second["role"] for first, second in pairwise(made))
 
 
 def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) -> None:
