@@ -80,7 +80,7 @@ class HistorySettings:
         fading_tokens: by a factor of e in so many tokens of conversation, what was used long ago loses worth in notes.
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
         user_verbatim_fraction: user messages stay verbatim while all of them cost no more.
-        user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
+        user_low_fraction: the share of that down to which they give way when they cost more, long and old ones first.
         output_fraction: a tool output above it is cut before it is first sent.
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
         assistant_fraction: a compaction cuts each text of the model's above it, before all but pictures; 0: none.
