@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from squidbot.core.cached import cached_property
 from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, StoreError
 from squidbot.core.messages import Category
-from squidbot.core.notes.extract import changed_file, extract, failure, is_about_file
+from squidbot.core.notes.extract import changed_files, extract, failure, is_about_file
 from squidbot.core.redaction import NAMES, Redactor
 from squidbot.core.text import clip, iso_time, one_line, read_iso_time
 from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
@@ -219,7 +219,7 @@ def by_rule(span: JournalSpan, about: JournalEntry, counter: TokenCounter) -> Jo
         decisions=_unique((*about.decisions, *marked[DECISION])),
         progress=_unique((*about.progress, *marked[CHECKPOINT])),
         open_questions=_unique((*about.open_questions, *following, *filter(None, [question_of(messages)]))),
-        files_touched=_unique(filter(None, (changed_file(call) for message in messages for call in message.calls))),
+        files_touched=_unique(path for message in messages for call in message.calls for path in changed_files(call)),
         errors=_errors_of(messages),
     )
 

@@ -52,6 +52,12 @@ _MOST_PAIRS = 20
 _PAIR = re.compile(r"\"(\w{1,40})\": ?\"([^\"\\]{1,300})\"")
 _PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
 _FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
+# Where a patch begins to speak of a file: Codex's format, and unified diffs.
+_PATCH = re.compile(
+    r"^\*\*\* (?:Add|Update|Delete) File:[^\S\n]*([^\n]{1,300})$|"
+    r"^--- [^\n]{1,300}\n\+\+\+ (?:b/)?([^\s]{1,300})",
+    re.MULTILINE,
+)
 # The words of a tool's name that changes something outside.
 CHANGES = re.compile(
     r"(?:^|_|\b)(?:add|apply|book|cancel|change|commit|create|delete|edit|exec|insert|merge|modify|move|patch|pay|post|"
@@ -82,14 +88,57 @@ def target_of(leaves: list[tuple[str, str]]) -> str:
     return ""
 
 
+def patched(leaves: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the files that a patch in a call's arguments changes, each once, with what the patch says of it."""
+    found: dict[str, str] = {}
+    for text in (value for _, value in leaves if _PATCH.search(value)):
+        marks = [*_PATCH.finditer(text)]
+        for mark, following in zip(marks, [*marks[1:], None], strict=True):
+            path = (mark[1] or mark[2]).strip()
+            said = text[mark.end() : following.start() if following else len(text)]
+            found[path] = found.get(path, "") + said
+    return [*found.items()]
+
+
 def is_about_file(call: ToolCall) -> bool:
     """Return whether a call names a file that it is about."""
     return bool(target_of(leaves_of(call.arguments)))
 
 
-def changed_file(call: ToolCall) -> str:
-    """Return the file that a call changes, by what the tool is called; "" for none."""
-    return target_of(leaves_of(call.arguments)) if CHANGES.search(call.name) else ""
+def changed_files(call: ToolCall) -> list[str]:
+    """Return the files that a call changes, by what the tool is called, or by the patch in its arguments."""
+    leaves = leaves_of(call.arguments)
+    target = target_of(leaves) if CHANGES.search(call.name) else ""
+    return [target] if target else [path for path, _ in patched(leaves)]
+
+
+# A call's arguments that hold a list of what is to do, as the tools of many agents take it.
+
+_STEP_KEYS = ("content", "step", "title", "subject", "description", "task", "text", "name")
+_DONE_STATES = frozenset({"completed", "complete", "done", "cancelled", "canceled", "deleted", "closed"})
+_MOST_STEPS = 40
+
+
+def steps_listed(leaves: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return (state, words) of the steps in a list of things to do; empty where the arguments hold none."""
+    for _, value in leaves:
+        items = _items(value) if value.startswith("[") else []
+        found = [(str(item.get("status", "")), _first_text(item)) for item in items if isinstance(item, dict)]
+        if found and all(state and words for state, words in found):
+            return found[:_MOST_STEPS]
+    return []
+
+
+def _items(value: str) -> list[object]:
+    try:
+        items = json.loads(value)
+    except (ValueError, RecursionError):
+        return []
+    return items if isinstance(items, list) else []
+
+
+def _first_text(item: dict[str, object]) -> str:
+    return next((one_line(said) for key in _STEP_KEYS if isinstance(said := item.get(key), str) and said.strip()), "")
 
 
 # The parts of a text that notes can quote: names by their places, code lines, values with their keys, sentences.
@@ -306,6 +355,8 @@ _OPENING_CHARS = 25
 # What a line's head is worth beside the literals in it: a user's words and changed files most, then what failed.
 _ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FILE_WEIGHT = 2.0, 1.6, 0.8
 _FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.4
+# A list of what is to do, each step of it that is open, and each that is done.
+_LIST_WEIGHT, _OPEN_WEIGHT, _DONE_WEIGHT = 1.0, 1.2, 0.05
 # What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
 # answer, and in a remark before a call.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
@@ -448,7 +499,10 @@ class NoteMaterial:
 
 @dataclass(slots=True)
 class _Action:
-    """One tool call: its arguments as text and as (key, value), the file it is about, its line, its error."""
+    """One tool call: its arguments as text and as (key, value), the file it is about, its line, its error.
+
+    `shows` says whether what answers it is the text of that file.
+    """
 
     name: str
     arguments: str
@@ -456,6 +510,7 @@ class _Action:
     target: str
     line: NoteLine
     failure: str = ""
+    shows: bool = False
 
 
 @dataclass(slots=True)
@@ -469,7 +524,7 @@ class _MessageReader:
     tools: bool
     history_calls: frozenset[str] = frozenset()
     reading: NoteMaterial = field(default_factory=NoteMaterial)
-    actions: dict[str, _Action] = field(default_factory=dict)
+    actions: dict[str, list[_Action]] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
 
     def reply(self, key: str, message: Message) -> None:
@@ -492,14 +547,16 @@ class _MessageReader:
     def result(self, key: str, message: Message) -> None:
         """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own."""
         text = bounded(without_recalled(message.text))
-        action = next((self.actions[name] for name in message.results if name in self.actions), None)
-        of_file = action is not None and bool(action.target)
+        actions = next((self.actions[name] for name in message.results if name in self.actions), [])
+        action = actions[0] if actions else None
+        of_file = action is not None and action.shows
         if action is None:
             head = f"tool result: {clip(_first_line(text), VALUE_CHARS)}"
             line = self.reading.lines[key] = NoteLine(head, _REMARK_WEIGHTS[0])
         else:
-            line = action.line
-            action.failure = failure(text, of_file=of_file)
+            line, said = action.line, failure(text, of_file=of_file)
+            for each in actions:
+                each.failure = said
         units = list(result_units(text, of_file=of_file))
         line.add(units)
         _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
@@ -535,14 +592,27 @@ class _MessageReader:
         return line
 
     def _action(self, call: ToolCall) -> _Action:
+        """Return a call; one that patches several files has a line for each, and what it shows in the first."""
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = leaves_of(call.arguments)
         target = target_of(leaves)
-        subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
-        action = self.actions[call.id] = _Action(name, arguments, leaves, target, self._line(subject))
-        self.groups.setdefault(subject, []).append(action)
-        action.line.add(_argument_units(action))
-        return action
+        if steps := steps_listed(leaves):
+            action = _Action(name, arguments, leaves, "", NoteLine("", 0.0))
+            self.actions[call.id] = [action]
+            self.reading.lines.pop(f"list {name}", None)
+            self.reading.lines[f"list {name}"] = _list_line(name, steps)
+            return action
+        files = [] if target else patched(leaves)
+        parts = [_Action(name, said, [("", said)], path, self._line(f"file {path}")) for path, said in files]
+        if not parts:
+            subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
+            parts = [_Action(name, arguments, leaves, target, self._line(subject), shows=bool(target))]
+        for action in parts:
+            subject = f"file {action.target}" if action.target else f"call {name} {arguments[:_HEAD_CHARS]}"
+            self.groups.setdefault(subject, []).append(action)
+            action.line.add(_argument_units(action))
+        self.actions[call.id] = parts
+        return _Action(name, arguments, leaves, target, parts[0].line)
 
 
 def no_pause() -> None:
@@ -623,6 +693,16 @@ def _finish(line: NoteLine, group: list[_Action]) -> None:
     line.short = f"{head.replace(line.path, last_part)}{times}{outcome}" if line.path else ""
     mended = _MENDED_WEIGHT if outcome else _CALL_WEIGHT
     line.weight = _FAILED_WEIGHT if failed else max(mended, _CHANGE_WEIGHT * changed)
+
+
+def _list_line(name: str, steps: list[tuple[str, str]]) -> NoteLine:
+    """Return the line on a list of what is to do: the open steps, the ones in work among them, before those done."""
+    done = sum(state.lower() in _DONE_STATES for state, _ in steps)
+    line = NoteLine(f"{name}: {done} of {len(steps)} done", _LIST_WEIGHT)
+    for state, words in steps:
+        weight = _DONE_WEIGHT if state.lower() in _DONE_STATES else _OPEN_WEIGHT
+        line.add([NoteUnit(f"[{clip(state, _LONG_PATH_CHARS)}] {clip(words, SENTENCE_CHARS)}", "", weight)])
+    return line
 
 
 def _longest_path(head: str) -> str:

@@ -151,8 +151,8 @@ class Ledger:
 
 
 def _own(subject: str, first_seq: int) -> str:
-    """Return a subject that no other fragment has: but a file or a call goes on from block to block."""
-    return subject if subject.startswith(("file ", "call ", "user ")) else f"{subject} from {first_seq}"
+    """Return a subject that no other fragment has: but a file, a call or a list goes on from block to block."""
+    return subject if subject.startswith(("file ", "call ", "list ", "user ")) else f"{subject} from {first_seq}"
 
 
 def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMaterial) -> NoteMaterial:
@@ -163,7 +163,8 @@ def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMateri
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        words = {**held.faded, **line.faded} if held else line.faded
+        # Of a list of what is to do the newest state alone counts.
+        words = {**held.faded, **line.faded} if held and not subject.startswith("list ") else line.faded
         lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path, kind=line.kind)
     return NoteMaterial(
         lines,

@@ -104,6 +104,16 @@ def test_line_that_is_heard_of_again_is_as_new() -> None:
     assert {text: round(weight, 2) for text, (_, weight, _) in line.words.items()} == {"x": 0.37, "y": 1.0}
 
 
+def test_of_a_list_the_newest_state_alone_is_told() -> None:
+    """A step that was open in an older block, and is gone or done, is not told as open."""
+    old, new = (
+        Fragment(first, first + 9, 10, 0, NoteMaterial({"list plan": NoteLine("plan", 1.0, {text: ("", 1.0, 0.0)})}))
+        for first, text in ((0, "[open] a"), (10, "[done] a"))
+    )
+    (line,) = taken(old, new).reading.lines.values()
+    assert list(line.words) == ["[done] a"]
+
+
 def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
     """Four fading lengths, and no fewer than REACH_TOKENS; the newest fragment always is within reach."""
     for fading, reach in ((FADING, REACH_TOKENS), (REACH_TOKENS, 4 * REACH_TOKENS)):

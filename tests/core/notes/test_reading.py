@@ -65,6 +65,73 @@ def test_read_counts_a_repeated_command_and_tells_how_it_ended() -> None:
     ]
 
 
+PATCH = """*** Begin Patch
+*** Update File: src/cart.ts
+@@
+-const total = sum
++const total = roundCents(sum)
+*** Add File: src/money.ts
++export function roundCents(value) {
+*** Delete File: src/old_cart.ts
+*** End Patch"""
+DIFF = """--- a/src/cart.ts
++++ b/src/cart.ts
+@@ -1 +1 @@
+-const total = sum
++const total = roundCents(sum)"""
+
+
+@pytest.mark.parametrize("arguments", [PATCH, json.dumps({"input": PATCH}), json.dumps({"command": f"x <<E\n{PATCH}"})])
+def test_a_patch_is_told_by_the_files_that_it_changes(arguments: str) -> None:
+    """As text or in an argument: a line for each file, with what is written there; how it ended stands in all."""
+    made = said("assistant", "", ToolCall("1", "apply_patch", arguments))
+    lines = read([made, said("tool", "Done!", results=("1",))], users_verbatim=True).lines
+    assert [line.head for line in lines.values()] == [
+        "apply_patch src/cart.ts",
+        "apply_patch src/money.ts",
+        "apply_patch src/old_cart.ts",
+    ]
+    assert "roundCents" in lines["file src/money.ts"].words
+    assert not any(line.words for subject, line in lines.items() if subject == "file src/old_cart.ts")
+    failed = read([made, said("tool", "Error: no such hunk", results=("1",))], users_verbatim=True).lines
+    assert all(line.head.endswith(" -> Error: no such hunk") for line in failed.values())
+
+
+def test_a_diff_is_a_patch_and_the_tool_for_a_file_is_none() -> None:
+    """A call that names its file is about that one, whatever it writes."""
+    assert heads(said("assistant", "", call("1", "patch", diff=DIFF))) == ["patch src/cart.ts"]
+    assert heads(said("assistant", "", call("1", "write", path="a.diff", text=DIFF))) == ["write a.diff"]
+    assert heads(said("assistant", "", call("1", "bash", command="echo '*** Update'")))[0].startswith("bash: echo")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"todos": [{"content": "Round it", "status": "completed"}, {"content": "Test it", "status": "in_progress"}]},
+        {"plan": [{"step": "Round it", "status": "completed"}, {"step": "Test it", "status": "in_progress"}]},
+    ],
+)
+def test_a_list_of_what_is_to_do_is_told_in_its_newest_state(arguments: dict[str, object]) -> None:
+    """Of each agent's tool: how much is done, and each step that is open; what it was before is not told."""
+    before = call("1", "plan", steps=[{"title": "Ask", "status": "pending"}, {"title": "Test it", "status": "pending"}])
+    (line,) = read(
+        [said("assistant", "", before), said("assistant", "", call("2", "plan", **arguments))],
+        users_verbatim=True,
+    ).lines.values()
+    assert line.head == "plan: 1 of 2 done"
+    assert list(line.words) == ["[completed] Round it", "[in_progress] Test it"]
+    done, opened = (weight for _, weight, _ in line.words.values())
+    assert opened > 10 * done
+
+
+@pytest.mark.parametrize("steps", [[], [1, 2], [{"status": "done"}], [{"step": "Go"}], ["[" * 50_000], [[[[]]]]])
+def test_what_is_no_list_of_steps_is_a_call_as_any_other(steps: list[object]) -> None:
+    """Nothing is made up of other lists."""
+    (head,) = heads(said("assistant", "", call("1", "plan", steps=steps)))
+    assert head.startswith("plan")
+    assert "done" not in head or "status" in head
+
+
 def test_read_tells_what_a_call_is_for() -> None:
     """In the agent's own words: the first sentence of its description, and no other argument, is read as speech."""
     given = call("1", "bash", command="go test ./...", description="Check the rounding again. Then commit.", cwd="/srv")
