@@ -54,7 +54,7 @@ _PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
 _FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
 # Where a patch begins to speak of a file: Codex's format, and unified diffs.
 _PATCH = re.compile(
-    r"^\*\*\* (?:Add|Update|Delete) File:[^\S\n]*([^\n]{1,300})$|"
+    r"^\*\*\* (?:Add|Update|Delete) File:[^\S\n]*(\S[^\n]{0,299})$|"
     r"^--- [^\n]{1,300}\n\+\+\+ (?:b/)?([^\s]{1,300})",
     re.MULTILINE,
 )

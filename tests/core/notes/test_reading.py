@@ -97,6 +97,19 @@ def test_a_patch_is_told_by_the_files_that_it_changes(arguments: str) -> None:
     assert all(line.head.endswith(" -> Error: no such hunk") for line in failed.values())
 
 
+PIECES = st.sampled_from(["*** Add File:", "*** Update File: ", "--- a/", "+++ b/", " ", "\n", "\r", "a.py", "x" * 400])
+
+
+@given(pieces=st.lists(PIECES, max_size=12), twice=st.booleans())
+def test_what_looks_like_a_patch_is_read_whatever_it_is(pieces: list[str], twice: bool) -> None:  # noqa: FBT001 - a property
+    """A line without a path is none of a patch; each call has at least one line, each with a head."""
+    made = said("assistant", "", *(ToolCall(str(at), "patch", "".join(pieces)) for at in range(1 + twice)))
+    lines = read([made, said("tool", "Error: no", results=("0",))], users_verbatim=True).lines
+    assert lines
+    assert all(line.head.strip() for line in lines.values())
+    assert "file " not in lines
+
+
 def test_a_diff_is_a_patch_and_the_tool_for_a_file_is_none() -> None:
     """A call that names its file is about that one, whatever it writes."""
     assert heads(said("assistant", "", call("1", "patch", diff=DIFF))) == ["patch src/cart.ts"]
