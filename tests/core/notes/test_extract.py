@@ -272,6 +272,43 @@ MESSAGES = st.lists(
 LIMITS = st.integers(min_value=0, max_value=600)
 
 
+LANGUAGES = {
+    "English": (
+        "I look at the next file.",
+        "The rounding error comes from splitting discounts before taxes are added.",
+    ),
+    "Russian": (
+        "Смотрю следующий файл.",
+        "Ошибка округления возникает, потому что скидки делятся до начисления налогов.",
+    ),
+    "German": (
+        "Ich lese die nächste Datei.",
+        "Der Rundungsfehler entsteht, weil Rabatte vor der Steuer aufgeteilt werden.",
+    ),
+    "Spanish": (
+        "Miro el siguiente archivo.",
+        "El error de redondeo aparece porque los descuentos se reparten antes del impuesto.",
+    ),
+    "Chinese": ("看下一个文件。", "舍入误差的原因是折扣在加税之前就已经按行拆分了。"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_was_found_is_told_in_any_language(language: str) -> None:
+    """A finding without a name in it, among many remarks before calls: by what it tells, not by English words."""
+    remark, finding = LANGUAGES[language]
+    messages: list[Message] = []
+    for at in range(30):
+        text = f"{remark} {finding}" if at == 12 else remark
+        messages += [
+            said("assistant", text, (str(at), "read", {"path": f"src/part_{at}.ts"})),
+            said("tool", f"export function useOfPart{at}() {{\n", results=(str(at),)),
+        ]
+    made = notes(messages, 150)
+    assert finding in made.text
+    assert made.text.count(remark.rstrip(".。")) <= 1
+
+
 @given(messages=MESSAGES, limit=LIMITS, counter=st.sampled_from([CLASSES, BYTES]), users=st.booleans())
 def test_extract_never_passes_its_limit_on_any_messages(
     messages: list[Message],
