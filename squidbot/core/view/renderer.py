@@ -42,6 +42,8 @@ LEAST_NAMED_TOKENS, NAMES_TOKENS = 120, 8.0
 # Outside whitespace runs, no common tokenizer makes fewer than one token of about eight characters, so a cut never
 # looks at more than this many characters for each token it may keep.
 MOST_CHARACTERS_A_TOKEN = 8
+# A text of so many characters is counted in any case: one of nothing but whitespace may cost less than its marker.
+ALWAYS_COUNTED = 4_000
 
 
 def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
@@ -52,7 +54,7 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
     limit, or one that costs no more than its marker would, is returned unchanged. Head and tail end at a nearby line
     end.
     """
-    if len(text) <= limit_tokens * MOST_CHARACTERS_A_TOKEN and meter.text(text).bound <= limit_tokens:
+    if _costs_at_most(text, limit_tokens, meter):
         return text
     cut = _Cut.of(text, handle)
     share = round(limit_tokens * NAMED_FRACTION) if limit_tokens >= LEAST_NAMED_TOKENS else 0
@@ -70,9 +72,12 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
 def _cheaper(made: str, text: str, limit_tokens: int, meter: Meter) -> str:
     """Return what was made of a text that costs more than a limit, or the text if that costs no more."""
     tokens = meter.text(made).bound
-    if tokens <= limit_tokens or len(text) > tokens * MOST_CHARACTERS_A_TOKEN or meter.text(text).bound > tokens:
-        return made
-    return text
+    return text if tokens > limit_tokens and _costs_at_most(text, tokens, meter) else made
+
+
+def _costs_at_most(text: str, tokens: int, meter: Meter) -> bool:
+    """Return whether a text costs so many tokens at most, by its bound; a text far too long is not counted."""
+    return len(text) <= max(ALWAYS_COUNTED, tokens * MOST_CHARACTERS_A_TOKEN) and meter.text(text).bound <= tokens
 
 
 def _kept(cut: _Cut, limit_tokens: int, meter: Meter) -> int:
@@ -158,7 +163,7 @@ def slim_arguments(arguments: str, limit_tokens: int, meter: Meter, handle: str)
     Keys and short values stay. Arguments that aren't a JSON object become an object with the cut text under "cut".
     Arguments that cost no more than that are returned unchanged.
     """
-    if len(arguments) <= limit_tokens * MOST_CHARACTERS_A_TOKEN and meter.text(arguments).bound <= limit_tokens:
+    if _costs_at_most(arguments, limit_tokens, meter):
         return arguments
     try:
         values = json.loads(arguments)

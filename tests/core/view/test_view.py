@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -389,6 +389,8 @@ def test_cut_text_is_within_its_limit_or_nothing_but_its_marker(text: str, limit
     assert made == text or CLASSES.text(made).bound <= limit or made.startswith("\n[... ")
 
 
+@example(text=" " * 600, limit=0)
+@example(text=" " * 600, limit=60)
 @given(text=texts(600), limit=st.integers(0, 120))
 def test_a_cut_never_costs_more_than_what_it_stands_for(text: str, limit: int) -> None:
     """A text shorter than the marker stays, and so do arguments of many short values."""
