@@ -44,6 +44,8 @@ LEAST_NAMED_TOKENS, NAMES_TOKENS = 120, 8.0
 MOST_CHARACTERS_A_TOKEN = 8
 # A text of so many characters is counted in any case: one of nothing but whitespace may cost less than its marker.
 ALWAYS_COUNTED = 4_000
+# A cut that finds no line end near falls between words, where they have fewer characters.
+LONGEST_WORD = 40
 
 
 def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
@@ -142,13 +144,21 @@ class _Cut(NamedTuple):
 
 
 def _to_line_end(head: str) -> str:
+    """Return a beginning up to a line end, or else up to a word: half a name would be read as another one."""
     end = head.rfind("\n")
-    return head[:end] if end >= len(head) * 3 // 4 else head
+    if end < len(head) * 3 // 4:
+        newest = head[-LONGEST_WORD:]
+        spaces = (place for place, one in enumerate(newest) if one.isspace())
+        end = len(head) - len(newest) + max(spaces, default=len(newest))
+    return head[:end]
 
 
 def _from_line_start(tail: str) -> str:
+    """Return an end from a line start, or else from a word."""
     start = tail.find("\n")
-    return tail[start + 1 :] if 0 <= start <= len(tail) // 4 else tail
+    if not 0 <= start <= len(tail) // 4:
+        start = next((place for place, one in enumerate(tail[:LONGEST_WORD]) if one.isspace()), -1)
+    return tail[start + 1 :]
 
 
 def with_marked(text: str, said: str) -> str:

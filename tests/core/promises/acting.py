@@ -174,7 +174,7 @@ class Acting(Host):
 
     def notes_now(self, plan: PlanRecord) -> tuple[str, ...]:
         """Return what notes are made from in a new process: the ledger of what a plan merged, and what came behind."""
-        book = Notebook(self.session_id, RENDERER, self.store, self.store)
+        book = Notebook(self.session_id, RENDERER, self.store, self.store, self.setup.settings)
         book.counts()
         ledger = book.ledger or Ledger()
         chain = []

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -131,6 +131,7 @@ def settled(former: CoreAssembly) -> bool:
     return former.parts[-1].kind is not Kind.NOTICE and (not steps or steps[-1].whole)
 
 
+@example(history=tame(14, 140), given={6: [Act("undo")], 27: [Act("undo")]}, variant=1)
 @effort(20)
 @given(history=talks(), given=acts(), variant=VARIANT)
 def test_notes_behind_an_undo_are_those_of_then(

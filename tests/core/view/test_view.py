@@ -432,6 +432,7 @@ NAMED_LINES = st.lists(
 )
 
 
+@example(lines=["def read_rows(path):", "import os.path", "see src/a/b.py"], more=1, limit=120)
 @given(lines=NAMED_LINES, more=st.integers(0, 300), limit=st.integers(120, 400))
 def test_a_larger_cut_shows_no_fewer_names(lines: list[str], more: int, limit: int) -> None:
     """Whatever the text: what a smaller cut names, a larger one names or shows."""
