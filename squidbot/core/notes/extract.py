@@ -596,23 +596,21 @@ class _MessageReader:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = leaves_of(call.arguments)
         target = target_of(leaves)
+        whole = _Action(name, arguments, leaves, target, NoteLine("", 0.0))
         if steps := steps_listed(leaves):
-            action = _Action(name, arguments, leaves, "", NoteLine("", 0.0))
-            self.actions[call.id] = [action]
+            self.actions[call.id] = [whole]
             self.reading.lines.pop(f"list {name}", None)
             self.reading.lines[f"list {name}"] = _list_line(name, steps)
-            return action
+            return whole
         files = [] if target else patched(leaves)
-        parts = [_Action(name, said, [("", said)], path, self._line(f"file {path}")) for path, said in files]
-        if not parts:
-            subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
-            parts = [_Action(name, arguments, leaves, target, self._line(subject), shows=bool(target))]
-        for action in parts:
-            subject = f"file {action.target}" if action.target else f"call {name} {arguments[:_HEAD_CHARS]}"
+        parts = self.actions[call.id] = []
+        for path, said, given in [(path, said, [("", said)]) for path, said in files] or [(target, arguments, leaves)]:
+            subject = f"file {path}" if path else f"call {name} {arguments[:_HEAD_CHARS]}"
+            action = _Action(name, said, given, path, self._line(subject), shows=bool(target))
             self.groups.setdefault(subject, []).append(action)
             action.line.add(_argument_units(action))
-        self.actions[call.id] = parts
-        return _Action(name, arguments, leaves, target, parts[0].line)
+            parts.append(action)
+        return whole
 
 
 def no_pause() -> None:
@@ -1010,15 +1008,6 @@ class _LineChoice:
         self.labels.add(self.units[place][0])
         return self.tokens[place]
 
-    def most(self) -> float:
-        """Return what the head with the best words behind it is worth for each token, if nothing is covered."""
-        gain, tokens = self.worths[-1], self.tokens[-1] + 2
-        best = gain / tokens
-        for place in self.best:
-            gain, tokens = gain + self.worths[place], tokens + self.tokens[place]
-            best = max(best, gain / tokens)
-        return best
-
     def density(self, place: int, covered: AbstractSet[str]) -> float:
         """Return the worth of words per token; of a head (-1) together with the best words behind it."""
         if place >= 0:
@@ -1048,7 +1037,8 @@ def _ranked(choices: list[_LineChoice], covered: set[str], least_worth: float) -
     heaps: dict[NoteKind, list[tuple[float, int, int]]] = {kind: [] for kind in NoteKind}
     for at, choice in enumerate(choices):
         choice.shorten(covered)
-        heaps[choice.line.kind].append((-choice.most(), at, -1))
+        # The most that it can be worth: what is covered is looked at once it is the best.
+        heaps[choice.line.kind].append((-choice.density(-1, frozenset()), at, -1))
     for heap in heaps.values():
         heapq.heapify(heap)
     used, told = dict.fromkeys(NoteKind, 0.0), 0.0

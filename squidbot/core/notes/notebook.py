@@ -151,7 +151,10 @@ class Ledger:
 
 
 def _own(subject: str, first_seq: int) -> str:
-    """Return a subject that no other fragment has: but a file, a call or a list goes on from block to block."""
+    """Return a subject that no other fragment has: but a file, a call or a list goes on from block to block.
+
+    A message of the user's has a subject of its own already.
+    """
     return subject if subject.startswith(("file ", "call ", "list ", "user ")) else f"{subject} from {first_seq}"
 
 

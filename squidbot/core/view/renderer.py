@@ -54,7 +54,7 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
     The marker gives the number of characters left out, a hash of the whole text, `handle`, which finds the whole text
     in the transcript, and the literals in what is left out, as many as a share of the limit holds. A text within the
     limit, or one that costs no more than its marker would, is returned unchanged. Head and tail end at a nearby line
-    end.
+    end, or else between words.
     """
     if _costs_at_most(text, limit_tokens, meter):
         return text
