@@ -8,7 +8,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, islice
@@ -37,7 +37,7 @@ from squidbot.core.view.marks import recalled_ids, without_recalled
 from squidbot.core.view.steps import is_carried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import Cost, Message, ToolCall
@@ -58,6 +58,14 @@ _PATCH = re.compile(
     r"^--- [^\n]{1,300}\n\+\+\+ (?:b/)?([^\s]{1,300})",
     re.MULTILINE,
 )
+_COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
+# A line of a shell command that is followed by a text, and the word that ends it; where `cat` or `tee` writes it to; a
+# line that does nothing else. A path with a variable in it names no file.
+_HEREDOC = re.compile(r"^[^\n]{0,300}?<<-?[^\S\n]?[\\'\"]?(\w{1,40})[^\n]{0,300}\n", re.MULTILINE)
+_WRITTEN_TO = re.compile(
+    r"\b(?:cat\b[^\n>]*>{1,2}|tee(?:[^\S\n]+-a)?)[^\S\n]*['\"]?([^\s<>|;&'\"$()-][^\s<>|;&'\"$()]{0,299})(?![^\s<>|;&'\"])"
+)
+_ONLY_WRITES = re.compile(r"\s*(?:cat|tee)\b[^&;|]*\Z")
 # The words of a tool's name that changes something outside.
 CHANGES = re.compile(
     r"(?:^|_|\b)(?:add|apply|book|cancel|change|commit|create|delete|edit|exec|insert|merge|modify|move|patch|pay|post|"
@@ -100,16 +108,36 @@ def patched(leaves: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [*found.items()]
 
 
+def written_by_shell(command: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the files that a shell command writes out of its own text, with what it writes; and the rest of it."""
+    found: list[tuple[str, str]] = []
+    rest, begin = "", 0
+    while mark := _HEREDOC.search(command, begin):
+        end = re.compile(rf"^[^\S\n]*{mark[1]}\b", re.MULTILINE).search(command, mark.end())
+        through = end.end() if end else len(command)
+        if to := _WRITTEN_TO.search(mark[0]):
+            found.append((to[1], command[mark.end() : end.start() if end else through]))
+            rest += command[begin : mark.start() if _ONLY_WRITES.match(mark[0]) else mark.end()]
+        else:
+            rest += command[begin:through]
+        begin = through
+    return found, rest + command[begin:]
+
+
 def is_about_file(call: ToolCall) -> bool:
     """Return whether a call names a file that it is about."""
     return bool(target_of(leaves_of(call.arguments)))
 
 
 def changed_files(call: ToolCall) -> list[str]:
-    """Return the files that a call changes, by what the tool is called, or by the patch in its arguments."""
+    """Return the files that a call changes: by what the tool is called, by a patch, or by a shell command's text."""
     leaves = leaves_of(call.arguments)
     target = target_of(leaves) if CHANGES.search(call.name) else ""
-    return [target] if target else [path for path, _ in patched(leaves)]
+    if target:
+        return [target]
+    commands = [value for key, value in leaves if key.lower() in _COMMAND_KEYS]
+    written = chain.from_iterable(written_by_shell(command)[0] for command in commands)
+    return list(dict.fromkeys(path for path, _ in (*patched(leaves), *written)))
 
 
 # A call's arguments that hold a list of what is to do, as the tools of many agents take it.
@@ -117,6 +145,8 @@ def changed_files(call: ToolCall) -> list[str]:
 _STEP_KEYS = ("content", "step", "title", "subject", "description", "task", "text", "name")
 _DONE_STATES = frozenset({"completed", "complete", "done", "cancelled", "canceled", "deleted", "closed"})
 _MOST_STEPS = 40
+# A longer text is no id, and no state.
+_ID_CHARS = 40
 
 
 def steps_listed(leaves: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -129,6 +159,20 @@ def steps_listed(leaves: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return []
 
 
+# What answers a call that makes a task, and the call's argument with its words.
+_TASK_MADE = re.compile(r"[Tt]ask #?(\w{1,20}) (?:was )?(?:created|added)\b")
+_TASK_WORDS = ("subject", "title", "content")
+_TASK_ID_KEYS = ("taskId", "task_id")
+
+
+def task_updated(leaves: list[tuple[str, str]]) -> tuple[str, str, str] | None:
+    """Return the key of a task's id, the id and the state that a call sets; None where it sets none."""
+    values = dict(leaves)
+    key = next((key for key in _TASK_ID_KEYS if values.get(key)), "")
+    number, state = one_line(values.get(key, "")), one_line(values.get("status", ""))
+    return (key, number, state) if number and state and len(number) <= _ID_CHARS and len(state) <= _ID_CHARS else None
+
+
 def _items(value: str) -> list[object]:
     try:
         items = json.loads(value)
@@ -137,8 +181,8 @@ def _items(value: str) -> list[object]:
     return items if isinstance(items, list) else []
 
 
-def _first_text(item: dict[str, object]) -> str:
-    return next((one_line(said) for key in _STEP_KEYS if isinstance(said := item.get(key), str) and said.strip()), "")
+def _first_text(item: Mapping[str, object], keys: Sequence[str] = _STEP_KEYS) -> str:
+    return next((one_line(said) for key in keys if isinstance(said := item.get(key), str) and said.strip()), "")
 
 
 # The parts of a text that notes can quote: names by their places, code lines, values with their keys, sentences.
@@ -172,6 +216,14 @@ _ERROR_SIGNS = (
     *("timed out", "cannot", "fehler", "erreur", "\u9519\u8bef", "\u5931\u8d25", "\u5931\u6557", "\u30a8\u30e9\u30fc"),
     *("\u2717", "\u2718", "\u274c"),
 )
+# How a tool's output begins that the user did not let run: in Claude Code, OpenCode, Gemini CLI, Codex, LangChain's
+# middleware, OpenAI's Agents SDK and pydantic-ai; and what stands before the user's own words on it.
+_REFUSED = re.compile(
+    r"[^\n]{0,40}?\b(?:[Uu]ser (?:doesn't want to (?:proceed|take)|(?:has )?(?:rejected|denied|declined|cancelled)\b|"
+    r"did(?: not|n't) (?:allow|approve))|(?:rejected|denied|aborted|cancelled) by (?:the )?user\b|"
+    r"[Tt]ool (?:call|execution) was (?:denied|not approved)\b)"
+)
+_USERS_REASON = re.compile(r"\b(?:user said|feedback|[Rr]eason given):\s*")
 _NO_ERROR = re.compile(
     r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
 )
@@ -267,6 +319,8 @@ def json_lines(arguments: str) -> Iterator[str]:
 
 def failure(text: str, *, of_file: bool) -> str:
     """Return the error of a call in few words, or ""; the text of a file may itself speak of errors."""
+    if _REFUSED.match(text):
+        return "refused by the user"
     if of_file and len(text) > _SHORT_RESULT_CHARS:
         return ""
     lowered = text.lower()
@@ -276,6 +330,12 @@ def failure(text: str, *, of_file: bool) -> str:
         if _has_one(begin.lower(), signs) and _ERROR.search(begin) and not _NO_ERROR.search(begin):
             return clip(one_line(line), VALUE_CHARS * 2)
     return ""
+
+
+def said_refusing(text: str) -> str:
+    """Return what the user said when refusing to let a tool run, by its output; "" where nothing was said."""
+    reason = _USERS_REASON.search(text[:_SHORT_RESULT_CHARS]) if _REFUSED.match(text) else None
+    return text[reason.end() :].strip() if reason else ""
 
 
 def _has_one(text: str, signs: list[str]) -> bool:
@@ -370,7 +430,6 @@ _HEADING = re.compile(r".{0,47}:")
 _FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
 # Arguments in which an agent says in its own words what a call is for.
 _PURPOSE_KEYS = frozenset({"description", "justification", "subject", "title"})
-_COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
 
 
 class NoteKind(StrEnum):
@@ -499,9 +558,9 @@ class NoteMaterial:
 
 @dataclass(slots=True)
 class _Action:
-    """One tool call: its arguments as text and as (key, value), the file it is about, its line, its error.
+    """One tool call: its arguments as text and as (key, value), the file it is about, its line and that line's subject.
 
-    `shows` says whether what answers it is the text of that file.
+    `failure` is its error, or ""; `shows` says whether what answers it is the text of that file.
     """
 
     name: str
@@ -509,6 +568,7 @@ class _Action:
     leaves: list[tuple[str, str]]
     target: str
     line: NoteLine
+    subject: str = ""
     failure: str = ""
     shows: bool = False
 
@@ -544,8 +604,11 @@ class _MessageReader:
         _count(self.reading.written, names)
         _count(self.reading.said, plain_words(whole))
 
-    def result(self, key: str, message: Message) -> None:
-        """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own."""
+    def result(self, key: str, message: Message, asked: str) -> None:
+        """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own.
+
+        Where the user refused to let it run, `asked` is the subject of what the user said.
+        """
         text = bounded(without_recalled(message.text))
         actions = next((self.actions[name] for name in message.results if name in self.actions), [])
         action = actions[0] if actions else None
@@ -553,10 +616,20 @@ class _MessageReader:
         if action is None:
             head = f"tool result: {clip(_first_line(text), VALUE_CHARS)}"
             line = self.reading.lines[key] = NoteLine(head, _REMARK_WEIGHTS[0])
+        elif (made := _TASK_MADE.match(text)) and (words := _first_text(dict(action.leaves), _TASK_WORDS)):
+            self.groups.pop(action.subject, None)
+            self.reading.lines.pop(action.subject, None)
+            line = self.reading.lines[f"task {made[1]}"] = NoteLine(f"{action.name} {made[1]} [pending]", _OPEN_WEIGHT)
+            line.add([NoteUnit(clip(words, SENTENCE_CHARS), "", _OPEN_WEIGHT)])
+            return
         else:
             line, said = action.line, failure(text, of_file=of_file)
             for each in actions:
                 each.failure = said
+            if words := said_refusing(text):
+                call = f"{action.name} {action.target}" if action.target else _call_head(action)
+                self.reading.lines[asked] = _user_line(words, f" (refused {clip(call, VALUE_CHARS)})")
+                return
         units = list(result_units(text, of_file=of_file))
         line.add(units)
         _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
@@ -602,15 +675,41 @@ class _MessageReader:
             self.reading.lines.pop(f"list {name}", None)
             self.reading.lines[f"list {name}"] = _list_line(name, steps)
             return whole
-        files = [] if target else patched(leaves)
+        if task := task_updated(leaves):
+            self.actions[call.id] = [whole]
+            key, number, state = task
+            line = self._line(f"task {number}")
+            line.head = f"{name} {key} {number} [{state}]"
+            line.weight = _DONE_WEIGHT if state.lower() in _DONE_STATES else _OPEN_WEIGHT
+            line.fading = line.weight / _OPEN_WEIGHT
+            return whole
         parts = self.actions[call.id] = []
-        for path, said, given in [(path, said, [("", said)]) for path, said in files] or [(target, arguments, leaves)]:
-            subject = f"file {path}" if path else f"call {name} {arguments[:_HEAD_CHARS]}"
-            action = _Action(name, said, given, path, self._line(subject), shows=bool(target))
-            self.groups.setdefault(subject, []).append(action)
+        for action in _by_file(whole):
+            path = action.target
+            action.subject = f"file {path}" if path else f"call {name} {action.arguments[:_HEAD_CHARS]}"
+            action.line = self._line(action.subject)
+            self.groups.setdefault(action.subject, []).append(action)
             action.line.add(_argument_units(action))
             parts.append(action)
         return whole
+
+
+def _by_file(whole: _Action) -> list[_Action]:
+    """Return a call as one action for each file that it changes, and for what else it does."""
+    if whole.target:
+        return [replace(whole, shows=True)]
+    if files := patched(whole.leaves):
+        return [_Action(whole.name, said, [("", said)], path, whole.line) for path, said in files]
+    written: list[_Action] = []
+    rests = []
+    for key, value in whole.leaves:
+        files, rest = written_by_shell(value) if key.lower() in _COMMAND_KEYS else ([], value)
+        written += [_Action(f"{whole.name} write", said, [("", said)], path, whole.line) for path, said in files]
+        rests.append((key, rest))
+    if not written:
+        return [whole]
+    does_more = any(rest.strip() for key, rest in rests if key.lower() in _COMMAND_KEYS)
+    return [*([replace(whole, leaves=rests, arguments=json.dumps(dict(rests)))] if does_more else []), *written]
 
 
 def no_pause() -> None:
@@ -643,14 +742,14 @@ def read(
         elif message.role == "assistant":
             reader.reply(f"said {index}", message)
         elif message.role == "tool":
-            reader.result(f"result {index}", message)
+            reader.result(f"result {index}", message, asked_of(first_seq + index))
     for subject, group in reader.groups.items():
         _finish(reader.reading.lines[subject], group)
     return reader.reading
 
 
 def asked_of(seq: int) -> str:
-    """Return the subject of the line on a message of the user."""
+    """Return the subject of the line on what the user said in a message, or in refusing to let a tool run."""
     return f"user {seq}"
 
 
@@ -756,9 +855,10 @@ def _summary_units(text: str) -> tuple[NoteUnit, ...]:
     return tuple(sentence(part, _SUMMARY_WEIGHT) for part in sentences(text) if not _HEADING.fullmatch(part))
 
 
-def _user_line(text: str) -> NoteLine:
-    """Return the line for a user's message."""
+def _user_line(text: str, occasion: str = "") -> NoteLine:
+    """Return the line for a user's message; `occasion` stands behind its best sentence."""
     line = _sentence_line(NoteKind.ASKED, sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
+    line.head += occasion
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 

@@ -155,7 +155,9 @@ def _own(subject: str, first_seq: int) -> str:
 
     A message of the user's has a subject of its own already.
     """
-    return subject if subject.startswith(("file ", "call ", "list ", "user ")) else f"{subject} from {first_seq}"
+    return (
+        subject if subject.startswith(("file ", "call ", "list ", "task ", "user ")) else f"{subject} from {first_seq}"
+    )
 
 
 def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMaterial) -> NoteMaterial:
@@ -166,8 +168,7 @@ def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMateri
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        # Of a list of what is to do the newest state alone counts.
-        words = {**held.faded, **line.faded} if held and not subject.startswith("list ") else line.faded
+        words = _words(subject, held, line) if held else line.faded
         lines[subject] = NoteLine(line.head, line.weight, words, line.short, line.path, kind=line.kind)
     return NoteMaterial(
         lines,
@@ -175,6 +176,15 @@ def _joined(old: NoteMaterial, kept: float, written_kept: float, new: NoteMateri
         _added(old.shown, kept, new.shown),
         _added(old.said, kept, new.said),
     )
+
+
+def _words(subject: str, held: NoteLine, line: NoteLine) -> dict[str, tuple[str, float, float]]:
+    """Return what there is to tell of a subject: of a list of what is to do, or of a task, the newest state alone."""
+    if subject.startswith("list "):
+        return line.faded
+    if subject.startswith("task "):
+        return line.faded or _faded(held, line.fading).faded
+    return {**held.faded, **line.faded}
 
 
 def _faded(line: NoteLine, kept: float) -> NoteLine:

@@ -114,6 +114,17 @@ def test_of_a_list_the_newest_state_alone_is_told() -> None:
     assert list(line.words) == ["[done] a"]
 
 
+@pytest.mark.parametrize(("weight", "fading", "left"), [(1.2, 1.0, 1.2), (0.05, 0.05, 0.06)])
+def test_a_task_goes_on_from_block_to_block_in_its_newest_state(weight: float, fading: float, left: float) -> None:
+    """What is to do was said in an older block; once it is done, its words are worth next to nothing."""
+    made = NoteLine("TaskCreate 1 [pending]", 1.2, {"Round it": ("", 1.2, 0.0)})
+    news = NoteLine("TaskUpdate 1", weight, {}, fading=fading)
+    old, new = (Fragment(at, at + 9, 0, 0, NoteMaterial({"task 1": line})) for at, line in ((0, made), (10, news)))
+    (line,) = taken(old, new).reading.lines.values()
+    assert (line.head, line.weight) == ("TaskUpdate 1", weight)
+    assert {text: round(weight, 2) for text, (_, weight, _) in line.faded.items()} == {"Round it": left}
+
+
 def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
     """Four fading lengths, and no fewer than REACH_TOKENS; the newest fragment always is within reach."""
     for fading, reach in ((FADING, REACH_TOKENS), (REACH_TOKENS, 4 * REACH_TOKENS)):

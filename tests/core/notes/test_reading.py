@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.extract import _ERROR, _NO_ERROR, NoteLine, NoteMaterial, NoteUnit, failure, read
+from squidbot.core.notes.extract import (
+    _ERROR,
+    _NO_ERROR,
+    NoteKind,
+    NoteLine,
+    NoteMaterial,
+    NoteUnit,
+    asked_of,
+    changed_files,
+    failure,
+    read,
+    written_by_shell,
+)
 from squidbot.core.text import bounded
 from squidbot.core.view.marks import fence
 
@@ -143,6 +155,117 @@ def test_what_is_no_list_of_steps_is_a_call_as_any_other(steps: list[object]) ->
     (head,) = heads(said("assistant", "", call("1", "plan", steps=steps)))
     assert head.startswith("plan")
     assert "done" not in head or "status" in head
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("cat > src/cart.py <<'EOF'\nTOTAL_CENTS = 0\nEOF\n", ["bash write src/cart.py"]),
+        ("cat <<EOF >> src/cart.py\nTOTAL_CENTS = 0", ["bash write src/cart.py"]),
+        ("tee -a src/cart.py <<-END\n\tTOTAL_CENTS = 0\n\tEND\n", ["bash write src/cart.py"]),
+        (
+            "mkdir src && cat > src/cart.py <<'A'\nTOTAL_CENTS = 0\nA\ncat > b.py <<'B'\n1\nB\npytest -q",
+            ["bash: mkdir src && cat > src/cart.py <<'A' pytest -q", "bash write src/cart.py", "bash write b.py"],
+        ),
+        ("git commit -m \"$(cat <<'EOF'\nRound > half\nEOF\n)\"", None),
+        ('cat > "$made" <<EOF\n1\nEOF', None),
+        ("grep '<<<<<' src/cart.py\n", None),
+    ],
+)
+def test_what_a_shell_command_writes_is_told_by_the_file(command: str, told: list[str] | None) -> None:
+    """With what it writes there, and what else it does; other texts in a command, and a path unknown, are none."""
+    made = call("1", "bash", command=command)
+    lines = read([said("assistant", "", made), said("tool", "Error: full", results=("1",))], users_verbatim=True).lines
+    if told is None:
+        assert len(lines) == 1
+        assert changed_files(made) == []
+    else:
+        assert [line.head for line in lines.values()] == [f"{head} -> Error: full" for head in told]
+        assert "TOTAL_CENTS" in lines["file src/cart.py"].words
+        assert changed_files(made)[0] == "src/cart.py"
+
+
+SHELL = st.sampled_from(
+    ["cat > a.py <<", "tee b.py <<'", "EOF", "'", "\n", "\t", " && ", "<<-X", "> ", "$x", "x" * 400]
+)
+
+
+@given(st.lists(SHELL, max_size=14).map("".join))
+def test_what_looks_like_a_shell_command_is_read_whatever_it_is(command: str) -> None:
+    """Nothing is told twice, and nothing of it is lost but what ends a text."""
+    files, rest = written_by_shell(command)
+    assert all(path in command and said in command for path, said in files)
+    assert sum(len(said) for _, said in files) + len(rest) <= len(command)
+    assert heads(said("assistant", "", call("1", "bash", command=command)))
+
+
+NO = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"{NO}. STOP what you are doing and wait.",
+        "Error: The user rejected permission to use this specific tool call.",
+        "[Operation Cancelled] Reason: User denied execution.",
+        "exec command rejected by user",
+        "User rejected the tool call for `bash` with id 1",
+        "Tool execution was not approved.",
+        "The tool call was denied.",
+    ],
+)
+def test_a_call_that_the_user_refused_is_no_call_that_ran(output: str) -> None:
+    """Each agent's program has its own words for it."""
+    made = said("assistant", "", call("1", "bash", command="git push"))
+    assert heads(made, said("tool", output, results=("1",))) == ["bash: git push -> refused by the user"]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"{NO}. To tell you how to proceed, the user said:\nNo push before the tests of round_half pass!",
+        "The user rejected permission to use this with feedback: No push before the tests of round_half pass!",
+    ],
+)
+def test_what_the_user_said_in_refusing_a_call_is_told_as_the_users_words(output: str) -> None:
+    """It stands in a tool's output, and is a decision of the user's: with what was refused, beside the call."""
+    made = said("assistant", "", call("1", "bash", command="git push"))
+    lines = read([made, said("tool", output, results=("1",))], users_verbatim=True, first_seq=7).lines
+    line = lines[asked_of(8)]
+    assert line.head == "asked: No push before the tests of round_half pass! (refused bash: git push)"
+    assert (line.kind, "round_half" in line.words) == (NoteKind.ASKED, True)
+    assert lines["call bash " + made.calls[0].arguments].head == "bash: git push -> refused by the user"
+
+
+def test_a_file_that_speaks_of_refusals_refuses_nothing() -> None:
+    """What a refusal says stands at the beginning."""
+    made = said("assistant", "", call("1", "read", path="a.md"))
+    text = "# Permissions\n\nWhere the user rejected a call, the user said: why.\n"
+    assert heads(made, said("tool", text, results=("1",))) == ["read a.md"]
+
+
+def test_a_task_is_told_in_its_newest_state() -> None:
+    """Agents make and update them one by one: an open one is told with its words, one that is done hardly ever."""
+    messages = [
+        said(
+            "assistant", "", *(call(str(at), "TaskCreate", subject=f"Round {at}", description="x") for at in (1, 2, 3))
+        ),
+        *(said("tool", f"Task #{at} created successfully: Round {at}", results=(str(at),)) for at in (1, 2, 3)),
+        said("assistant", "", call("4", "TaskUpdate", taskId="1", status="completed")),
+        said("tool", "Updated task #1 status", results=("4",)),
+        said("assistant", "", call("5", "TaskUpdate", taskId=2, status="in_progress")),
+        said("tool", "Updated task #2 status", results=("5",)),
+    ]
+    lines = read(messages, users_verbatim=True).lines
+    assert {subject: line.head for subject, line in lines.items()} == {
+        "task 3": "TaskCreate 3 [pending]",
+        "task 1": "TaskUpdate taskId 1 [completed]",
+        "task 2": "TaskUpdate taskId 2 [in_progress]",
+    }
+    assert [list(line.words) for line in lines.values()] == [["Round 3"], ["Round 1"], ["Round 2"]]
+    done, opened = lines["task 1"], lines["task 2"]
+    assert opened.weight > 10 * done.weight
+    assert opened.faded["Round 2"][1] > 10 * done.faded["Round 1"][1]
 
 
 def test_read_tells_what_a_call_is_for() -> None:
