@@ -65,6 +65,7 @@ _HEREDOC = re.compile(r"^[^\n]{0,300}?<<-?[^\S\n]?[\\'\"]?(\w{1,40})[^\n]{0,300}
 _WRITTEN_TO = re.compile(
     r"\b(?:cat\b[^\n>]*>{1,2}|tee(?:[^\S\n]+-a)?)[^\S\n]*['\"]?([^\s<>|;&'\"$()-][^\s<>|;&'\"$()]{0,299})(?![^\s<>|;&'\"])"
 )
+_FIRST_WORD = re.compile(r"^[^\S\n]*+(\w++)", re.MULTILINE)
 _ONLY_WRITES = re.compile(r"\s*(?:cat|tee)\b[^&;|]*\Z")
 # The words of a tool's name that changes something outside.
 CHANGES = re.compile(
@@ -113,7 +114,7 @@ def written_by_shell(command: str) -> tuple[list[tuple[str, str]], str]:
     found: list[tuple[str, str]] = []
     rest, begin = "", 0
     while mark := _HEREDOC.search(command, begin):
-        end = re.compile(rf"^[^\S\n]*{mark[1]}\b", re.MULTILINE).search(command, mark.end())
+        end = next((word for word in _FIRST_WORD.finditer(command, mark.end()) if word[1] == mark[1]), None)
         through = end.end() if end else len(command)
         if to := _WRITTEN_TO.search(mark[0]):
             found.append((to[1], command[mark.end() : end.start() if end else through]))
