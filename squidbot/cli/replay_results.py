@@ -345,7 +345,7 @@ def _facts(total: ReplayOutcome, terms: Terms) -> Iterator[tuple[str, str]]:
     if median is None or late is None:
         yield "time", "no call"
     else:
-        decided = f"{median * 1000:,.2f} ms to decide on a request (median)"
+        decided = f"{median * 1000:,.2f} ms of CPU to decide on a request (median)"
         yield "time", f"{decided}, 99 of 100 within {late * 1000:,.1f} ms"
 
 

@@ -50,7 +50,7 @@ class ReplayCall:
     Attributes:
         number: counts the assistant's messages behind another message, from 0.
         index: the place of the recorded answer in the conversation.
-        seconds: how long the decision on the request took.
+        seconds: CPU time of the decision on the request: what else the machine does plays no part.
         bound_tokens: the enforced bound of the request; 0 without a request.
         limit_tokens: the window less the room for the answer.
         blocks: the request; None if none could be made.
@@ -214,13 +214,13 @@ def _calls(
     report = reporter_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
     for index, message in enumerate(conversation.messages):
         if message.role == "assistant" and index:
-            began = time.perf_counter()
+            began = time.thread_time()
             try:
                 assembly = session.assemble()
             except (BudgetError, InvalidRequestError) as error:
-                yield ReplayCall(number, index, time.perf_counter() - began, error=error)
+                yield ReplayCall(number, index, time.thread_time() - began, error=error)
             else:
-                seconds = time.perf_counter() - began
+                seconds = time.thread_time() - began
                 if log is not None:
                     log.asked(assembly)
                 usage = report(assembly, index) if report else None

@@ -126,7 +126,7 @@ def test_text_says_what_was_replayed_sent_paid_and_kept() -> None:
         "99.5 % of the user's messages, word for word",
         "98 % of the names and numbers that the agent used next",
         "90 % after 2,000, 40 % after 8,000",
-        "0.40 ms to decide on a request (median)",
+        "0.40 ms of CPU to decide on a request (median)",
     ):
         assert part in " ".join(text.split()), part
 
