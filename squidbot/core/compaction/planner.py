@@ -903,24 +903,27 @@ class Compactor:
     def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and of the user's what fits.
 
-        Short and new ones come first, by their cost times the number of the user's messages from there on: a long one
-        does not make all older ones give way. The order does not depend on the room, so that more room only adds.
+        A long one does not make all older ones give way. The order does not depend on the room: more room only adds.
         """
         said = [part for part in sent if is_user_part(part)]
         cost = total([part.cost for part in said])
         most_bound = min(self.user_share(reduction, cost, by_bound), users[0])
         most_estimate = min(self.user_share(reduction, cost, by_estimate), users[1])
-        own = {step.first_seq for step in (*self.source.slimmed, *self.source.tail) if step.is_own}
-        ranks = {seq: rank for rank, seq in enumerate(sorted(own.union(part.first_seq for part in said))[::-1], 1)}
         kept = {part.first_seq for part in sent if self._must(part)}
         used = NOTHING
-        for part in sorted(said, key=lambda part: (part.cost.bound * ranks[part.first_seq], ranks[part.first_seq])):
+        for part in self._short_and_new_first(said):
             if part.first_seq not in kept:
                 used = used.plus(part.cost)
                 if used.bound > most_bound or used.estimate > most_estimate:
                     break
                 kept.add(part.first_seq)
         return [part for part in sent if part.first_seq in kept]
+
+    def _short_and_new_first(self, said: Iterable[Part]) -> list[Part]:
+        """Return messages of the user's by their cost times the number of the user's messages from there on."""
+        own = {step.first_seq for step in (*self.source.slimmed, *self.source.tail) if step.is_own}
+        ranks = {seq: rank for rank, seq in enumerate(sorted(own.union(part.first_seq for part in said))[::-1], 1)}
+        return sorted(said, key=lambda part: (part.cost.bound * ranks[part.first_seq], ranks[part.first_seq]))
 
     def _must(self, part: Part) -> bool:
         pinned = part.first_seq in self.source.pinned or part.first_seq == self.source.in_flight_seq
