@@ -506,6 +506,9 @@ def check_finds(factory: Callable[[], _Store]) -> None:
         assert store.sessions_with("told", ["kept"]) == [], "another kind is not looked at"
         assert store.sessions_with("nothing", ["walrus"]) == [], "nor is one that nobody has"
         assert store.sessions_with("told", []) == [], "no word finds nothing"
+        store.append("long", 0, [], [Record("told", 0, f'["own77"{", 0" * 9_000}, "own78"]')])
+        assert store.sessions_with("told", ['"own77"', "own0"]) == ["long"], "however long the record is"
+        assert store.sessions_with("told", ['"own78"']) == ["long"], "to its end"
         many = [f"none{number}" for number in range(1_500)]
         assert store.sessions_with("told", [*many, '"own1"']) == [ODD_IDS[1]], "many words are as good as one"
 

@@ -302,3 +302,16 @@ def test_a_search_finds_all_while_another_one_makes_the_index(tmp_path: Path, mo
         store.append("s", 0, [made_message(seq, f"tea own{seq}") for seq in range(20)])
         assert [found.seq for found in store.search("s", "own7", 5)] == [7]
     assert not others
+
+
+@pytest.mark.parametrize("body", [b"\xff\x00\x11", b"\xfe", 7])
+def test_a_damaged_record_keeps_no_other_session_from_being_found(tmp_path: Path, body: object) -> None:
+    """Its own session can't read it either."""
+    path = tmp_path / "a.db"
+    with SqliteStore(path) as store:
+        for name in ("damaged", "whole"):
+            store.append(name, 0, [], [Record("told", 0, f'["own7"{", 0" * 900}]')])
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE records SET body = ? WHERE session = 1", (body,))
+    with SqliteStore(path) as store:
+        assert store.sessions_with("told", ['"own7"']) == ["whole"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
-from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, plain_small, stored_text
 from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 
 if TYPE_CHECKING:
@@ -408,20 +409,36 @@ def _text(payload: object) -> str:
 
 # Finds sessions by the content of their records: SQLite seeks once for each, and opens no session.
 
-# Number of words to look for at once: SQLite limits expressions to a depth of 1,000.
-WORDS_AT_ONCE = 200
+# SQLite passes over the bodies in which no word can stand; long ones are compressed, and are read here.
+WORDS_AT_ONCE = 200  # SQLite limits expressions to a depth of 1,000
 FOUND = (
-    "SELECT no, id FROM sessions WHERE EXISTS (SELECT 1 FROM records WHERE session = sessions.no AND kind = ? AND ({}))"
+    "SELECT no, id, CASE WHEN {0} THEN body END FROM sessions CROSS JOIN records ON session = no "
+    "WHERE kind = ? AND ({0} OR {1})"
 )
+IS_LONG = "substr(CAST(body AS BLOB), 1, 1) = x'ff'"
 STANDS = "instr(CAST(body AS BLOB), ?)"
 
 
 def sessions_with(connection: sqlite3.Connection, kind: str, words: Sequence[str]) -> list[str]:
-    """Return the sessions with one of these words in the body of a record of a kind, oldest first."""
+    """Return the sessions with one of these words in the body of a record of a kind, oldest first.
+
+    A damaged record finds nothing: its session can't read it either.
+    """
     found: dict[int, str] = {}
     for start in range(0, len(words), WORDS_AT_ONCE):
-        some = [word.encode("utf-8", "surrogatepass") for word in words[start : start + WORDS_AT_ONCE]]
-        asked = FOUND.format(" OR ".join([STANDS] * len(some)))
-        cells = (stored_text(kind)[0], *some)
-        found.update((no, plain(name)) for no, name in connection.execute(asked, cells))
+        some = words[start : start + WORDS_AT_ONCE]
+        asked = FOUND.format(IS_LONG, " OR ".join([STANDS] * len(some)))
+        cells = (stored_text(kind)[0], *(stored_text(word)[1] for word in some))
+        for no, name, small in connection.execute(asked, cells):
+            if no not in found and (small is None or _stands(some, small)):
+                found[no] = plain(name)
     return [found[no] for no in sorted(found)]
+
+
+def _stands(words: Sequence[str], small: bytes) -> bool:
+    """Return whether one of these words stands in a compressed text."""
+    try:
+        text = plain_small(small)
+    except (zlib.error, UnicodeDecodeError):
+        return False
+    return any(word in text for word in words)
