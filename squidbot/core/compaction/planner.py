@@ -40,7 +40,7 @@ from squidbot.core.view.renderer import is_user_part, raw_part, shown, spent, un
 from squidbot.core.view.steps import Step, open_step, session_blocks, steps_of, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.core.budget import Ladder
     from squidbot.core.compaction.pressure import CallContext, CapLimits, NoteTaker, Reduction
@@ -222,18 +222,21 @@ class PlanBuilder:
         """
         found, smallest = None, base
         mark, emergency = self._mark(cause, base)
-        for reduction, batch in self._batches(
-            base, self.settings.ladder.marked_room(room, self.settings.high_fraction)
-        ):
-            if found is not None and reduction.notes_fraction < self.settings.notes_fraction:
+        settings = self.settings
+        batch_of = self._batches(base, settings.ladder.marked_room(room, settings.high_fraction))
+        for reduction in (*(retelling(settings) if self.retells else ()), *reductions(settings)):
+            if found is not None and reduction.notes_fraction < settings.notes_fraction:
                 break
+            batch = batch_of(reduction)
+            if batch is None:
+                continue
             smallest = self.applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.call)) > 1:
                 continue
             made = batch.cause(cause), smallest, batch
             if found is None or (emergency and smallest.history.bound < found[1].history.bound):
                 found = made
-            if _marked_pressure(smallest, self.call, self.settings) <= mark:
+            if _marked_pressure(smallest, self.call, settings) <= mark:
                 return made, smallest
         return found, smallest
 
@@ -265,20 +268,24 @@ class PlanBuilder:
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
-    def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
-        """Yield the possible compactions with their attempts, gentlest first."""
+    def _batches(self, base: CurrentView, room: Cost) -> Callable[[Reduction], Compaction | None]:
+        """Return what makes the compaction of each attempt; `None` where that may move nothing."""
         notes = ExtendedNotes(self.notes, self.context, self.call.extended)
         by_estimate = _by_estimate(base.history, room)
         source = self._scene(base, room)
         compactor = Compactor(source, self.settings, notes, by_estimate)
         blocks, kept, made = renewed(compactor, notes)
         compactor = replace(compactor, source=source._replace(blocks=blocks))
-        for reduction in (*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)):
+
+        def batch_of(reduction: Reduction) -> Compaction | None:
             batch = compactor.batch(reduction)
-            if batch is not None:
-                told = {segment.summary_id for segment in batch.segments}
-                summaries = (*(one for one in made if one.summary_id in told), *batch.summaries)
-                yield reduction, batch._replace(kept_blocks=min(batch.kept_blocks, kept), summaries=summaries)
+            if batch is None:
+                return None
+            told = {segment.summary_id for segment in batch.segments}
+            summaries = (*(one for one in made if one.summary_id in told), *batch.summaries)
+            return batch._replace(kept_blocks=min(batch.kept_blocks, kept), summaries=summaries)
+
+        return batch_of
 
     def _scene(self, base: CurrentView, room: Cost) -> CompactionInput:
         blocks, slimmed = self._parted(base)
@@ -578,9 +585,18 @@ class Compactor:
         return outputs_first(self.source, self.settings, self._least_raw, self._slim_cost)
 
     def _folded(self, zones: Zones, reduction: Reduction) -> Compaction:
-        behind = total((*map(self._slim_cost, zones.slimmed), *[step.sent_cost for step in zones.raw]))
+        """Return the fold of these zones; attempts that differ in nothing that it depends on share one."""
         (_, bound), (_, estimate) = self._shares(reduction, by_bound), self._shares(reduction, by_estimate)
-        return self._fold(zones.noted, reduction, behind, (bound, estimate))
+        sizes = len(zones.noted), len(zones.slimmed), reduction.user_fraction, reduction.notes_fraction, bound, estimate
+        if sizes not in self._folds:
+            behind = total((*map(self._slim_cost, zones.slimmed), *[step.sent_cost for step in zones.raw]))
+            self._folds[sizes] = self._fold(zones.noted, reduction, behind, (bound, estimate))
+        return self._folds[sizes]
+
+    @cached_property
+    def _folds(self) -> dict[tuple[float, ...], Compaction]:
+        """The folds that were made so far, by what they depend on."""
+        return {}
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
