@@ -63,7 +63,8 @@ _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"}
 # line that does nothing else. A path with a variable in it names no file.
 _HEREDOC = re.compile(r"^[^\n]{0,300}?<<-?[^\S\n]?[\\'\"]?(\w{1,40})[^\n]{0,300}\n", re.MULTILINE)
 _WRITTEN_TO = re.compile(
-    r"\b(?:cat\b[^\n>]{0,200}>{1,2}|tee(?:[^\S\n]+-a)?)[^\S\n]*['\"]?([^\s<>|;&'\"$()-][^\s<>|;&'\"$()]{0,299})(?![^\s<>|;&'\"])"
+    r"\b(?:cat\b[^\n>]{0,200}>{1,2}|tee(?:[^\S\n]+-a)?)[^\S\n]*"
+    r"['\"]?([^\s<>|;&'\"$()-][^\s<>|;&'\"$()]{0,299})(?![^\s<>|;&'\"])"
 )
 _FIRST_WORD = re.compile(r"^[^\S\n]*+(\w++)", re.MULTILINE)
 _ONLY_WRITES = re.compile(r"\s*(?:cat|tee)\b[^&;|]*\Z")
