@@ -303,9 +303,9 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 # 2,567 with .672 in the worst tenth beyond 32,000 tokens. "speed" cost 2,433 with .929/.794 and .870/.466.
 # Deep batches are cheap ones: down to .3 of the room instead of .1 cost 18 % more at 128K, with as much recall.
 # "coherence" fills its room with notes, and tells all that has room. With .25 tokens of notes a token, folded to .7,
-# "balanced" cost 2,343 at 32K with .973/.888 and .962/.724, but reused less of the cache in a talk of 400 turns: .889 of
-# its input, at .228 of a token's price, for .895 and .221 (exact counter). In rooms below 16,000 tokens it needs that
-# rate: with .18 it kept .885 of the names of more than 8,000 tokens ago at 16K for .909.
+# "balanced" cost 2,343 at 32K with .973/.888 and .962/.724, but reused less of the cache in a talk of 400 turns: .889
+# of its input, at .228 of a token's price, for .895 and .221 (exact counter). In rooms below 16,000 tokens it needs
+# that rate: with .18 it kept .885 of the names of more than 8,000 tokens ago at 16K for .909.
 STRATEGIES: dict[str, HistorySettings] = {
     "coherence": HistorySettings(
         high_fraction=0.95,
