@@ -609,7 +609,7 @@ class _MessageReader:
     def result(self, key: str, message: Message, asked: str) -> None:
         """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own.
 
-        Where the user refused to let it run, `asked` is the subject of what the user said.
+        Where it says that the user refused to let it run, `asked` is the subject of what the user said.
         """
         text = bounded(without_recalled(message.text))
         actions = next((self.actions[name] for name in message.results if name in self.actions), [])
@@ -630,7 +630,7 @@ class _MessageReader:
                 each.failure = said
             if words := said_refusing(text):
                 call = f"{action.name} {action.target}" if action.target else _call_head(action)
-                self.reading.lines[asked] = _user_line(words, f" (refused {clip(call, VALUE_CHARS)})")
+                self.reading.lines[asked] = _user_line(words, f"refused {clip(call, VALUE_CHARS)}")
                 return
         units = list(result_units(text, of_file=of_file))
         line.add(units)
@@ -857,10 +857,14 @@ def _summary_units(text: str) -> tuple[NoteUnit, ...]:
     return tuple(sentence(part, _SUMMARY_WEIGHT) for part in sentences(text) if not _HEADING.fullmatch(part))
 
 
-def _user_line(text: str, occasion: str = "") -> NoteLine:
-    """Return the line for a user's message; `occasion` stands behind its best sentence."""
+def _user_line(text: str, refused: str = "") -> NoteLine:
+    """Return the line for a user's message, or for what was said in refusing a call.
+
+    The latter stands in a tool's output: its line quotes it, and does not say that the user asked for it.
+    """
     line = _sentence_line(NoteKind.ASKED, sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
-    line.head += occasion
+    if refused:
+        line.head = f'{refused}, "{line.head.removeprefix(f"{NoteKind.ASKED}: ")}"'
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 

@@ -228,11 +228,11 @@ def test_a_call_that_the_user_refused_is_no_call_that_ran(output: str) -> None:
     ],
 )
 def test_what_the_user_said_in_refusing_a_call_is_told_as_the_users_words(output: str) -> None:
-    """It stands in a tool's output, and is a decision of the user's: with what was refused, beside the call."""
+    """A decision of the user's: with what was refused, beside the call; quoted, for it stands in a tool's output."""
     made = said("assistant", "", call("1", "bash", command="git push"))
     lines = read([made, said("tool", output, results=("1",))], users_verbatim=True, first_seq=7).lines
     line = lines[asked_of(8)]
-    assert line.head == "asked: No push before the tests of round_half pass! (refused bash: git push)"
+    assert line.head == 'refused bash: git push, "No push before the tests of round_half pass!"'
     assert (line.kind, "round_half" in line.words) == (NoteKind.ASKED, True)
     assert lines["call bash " + made.calls[0].arguments].head == "bash: git push -> refused by the user"
 
