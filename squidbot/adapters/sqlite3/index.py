@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
-from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, plain_small, stored_text
+from squidbot.adapters.sqlite3.rows import COMPRESSED, IN_LIST, json_text, plain, plain_small, stored_text
 from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 
 if TYPE_CHECKING:
@@ -409,13 +409,15 @@ def _text(payload: object) -> str:
 
 # Finds sessions by the content of their records: SQLite seeks once for each, and opens no session.
 
-# SQLite passes over the bodies in which no word can stand; long ones are compressed, and are read here.
-WORDS_AT_ONCE = 200  # SQLite limits expressions to a depth of 1,000
-FOUND = (
-    "SELECT no, id, CASE WHEN {0} THEN body END FROM sessions CROSS JOIN records ON session = no "
-    "WHERE kind = ? AND ({0} OR {1})"
+# Number of words to look for at once: SQLite limits expressions to a depth of 1,000.
+WORDS_AT_ONCE = 200
+# Long bodies are compressed: SQLite finds them, and they are read here.
+IS_LONG = f"substr(CAST(body AS BLOB), 1, 1) = x'{COMPRESSED.hex()}'"
+SHORT = (
+    "SELECT no, id FROM sessions WHERE EXISTS "  # noqa: S608  # our own constants
+    f"(SELECT 1 FROM records WHERE session = sessions.no AND kind = ? AND NOT {IS_LONG} AND ({{}}))"
 )
-IS_LONG = "substr(CAST(body AS BLOB), 1, 1) = x'ff'"
+LONG = f"SELECT no, id, body FROM sessions CROSS JOIN records ON session = no WHERE kind = ? AND {IS_LONG}"  # noqa: S608
 STANDS = "instr(CAST(body AS BLOB), ?)"
 
 
@@ -426,12 +428,12 @@ def sessions_with(connection: sqlite3.Connection, kind: str, words: Sequence[str
     """
     found: dict[int, str] = {}
     for start in range(0, len(words), WORDS_AT_ONCE):
-        some = words[start : start + WORDS_AT_ONCE]
-        asked = FOUND.format(IS_LONG, " OR ".join([STANDS] * len(some)))
-        cells = (stored_text(kind)[0], *(stored_text(word)[1] for word in some))
-        for no, name, small in connection.execute(asked, cells):
-            if no not in found and (small is None or _stands(some, small)):
-                found[no] = plain(name)
+        some = [stored_text(word)[1] for word in words[start : start + WORDS_AT_ONCE]]
+        asked = SHORT.format(" OR ".join([STANDS] * len(some)))
+        found.update((no, plain(name)) for no, name in connection.execute(asked, (stored_text(kind)[0], *some)))
+    for no, name, small in connection.execute(LONG, (stored_text(kind)[0],)) if words else ():
+        if no not in found and _stands(words, small):
+            found[no] = plain(name)
     return [found[no] for no in sorted(found)]
 
 

@@ -224,7 +224,7 @@ class PlanBuilder:
         mark, emergency = self._mark(cause, base)
         settings = self.settings
         batch_of = self._batches(base, settings.ladder.marked_room(room, settings.high_fraction))
-        for reduction in (*(retelling(settings) if self.retells else ()), *reductions(settings)):
+        for reduction in self._reductions:
             if found is not None and reduction.notes_fraction < settings.notes_fraction:
                 break
             batch = batch_of(reduction)
@@ -267,6 +267,11 @@ class PlanBuilder:
         """Return the plan, or one that leaves history alone where nobody asked for less and this one saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
+
+    @property
+    def _reductions(self) -> list[Reduction]:
+        """The attempts to make, gentlest first."""
+        return [*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)]
 
     def _batches(self, base: CurrentView, room: Cost) -> Callable[[Reduction], Compaction | None]:
         """Return what makes the compaction of each attempt; `None` where that may move nothing."""

@@ -126,6 +126,14 @@ def written_by_shell(command: str) -> tuple[list[tuple[str, str]], str]:
     return found, rest + command[begin:]
 
 
+def written_in(leaves: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the files that shell commands in a call's arguments write, and the arguments without what is written."""
+    parts = [
+        (key, *(written_by_shell(value) if key.lower() in _COMMAND_KEYS else ([], value))) for key, value in leaves
+    ]
+    return [each for _, files, _ in parts for each in files], [(key, rest) for key, _, rest in parts]
+
+
 def is_about_file(call: ToolCall) -> bool:
     """Return whether a call names a file that it is about."""
     return bool(target_of(leaves_of(call.arguments)))
@@ -137,9 +145,7 @@ def changed_files(call: ToolCall) -> list[str]:
     target = target_of(leaves) if CHANGES.search(call.name) else ""
     if target:
         return [target]
-    commands = [value for key, value in leaves if key.lower() in _COMMAND_KEYS]
-    written = chain.from_iterable(written_by_shell(command)[0] for command in commands)
-    return list(dict.fromkeys(path for path, _ in (*patched(leaves), *written)))
+    return list(dict.fromkeys(path for path, _ in (*patched(leaves), *written_in(leaves)[0])))
 
 
 # A call's arguments that hold a list of what is to do, as the tools of many agents take it.
@@ -661,13 +667,20 @@ class _MessageReader:
             line.head, line.weight, line.path = clip(one_line(text), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
         return dict.fromkeys(name for line in lines for _, name in find_literals(line.line))
 
+    def _update(self, name: str, key: str, number: str, state: str) -> None:
+        """Take in the new state of a task: the words of one that is done are worth next to nothing."""
+        line = self._line(f"task {number}")
+        line.head = f"{name} {key} {number} [{state}]"
+        line.weight = _DONE_WEIGHT if state.lower() in _DONE_STATES else _OPEN_WEIGHT
+        line.fading = line.weight / _OPEN_WEIGHT
+
     def _line(self, subject: str) -> NoteLine:
         """Return the line of a subject, moved behind all others."""
         line = self.reading.lines[subject] = self.reading.lines.pop(subject, NoteLine("", 0.0))
         return line
 
     def _action(self, call: ToolCall) -> _Action:
-        """Return a call; one that patches several files has a line for each, and what it shows in the first."""
+        """Return a call; one that changes several files has a line for each, and what it shows in the first."""
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = leaves_of(call.arguments)
         target = target_of(leaves)
@@ -679,11 +692,7 @@ class _MessageReader:
             return whole
         if task := task_updated(leaves):
             self.actions[call.id] = [whole]
-            key, number, state = task
-            line = self._line(f"task {number}")
-            line.head = f"{name} {key} {number} [{state}]"
-            line.weight = _DONE_WEIGHT if state.lower() in _DONE_STATES else _OPEN_WEIGHT
-            line.fading = line.weight / _OPEN_WEIGHT
+            self._update(name, *task)
             return whole
         parts = self.actions[call.id] = []
         for action in _by_file(whole):
@@ -700,18 +709,15 @@ def _by_file(whole: _Action) -> list[_Action]:
     """Return a call as one action for each file that it changes, and for what else it does."""
     if whole.target:
         return [replace(whole, shows=True)]
-    if files := patched(whole.leaves):
-        return [_Action(whole.name, said, [("", said)], path, whole.line) for path, said in files]
-    written: list[_Action] = []
-    rests = []
-    for key, value in whole.leaves:
-        files, rest = written_by_shell(value) if key.lower() in _COMMAND_KEYS else ([], value)
-        written += [_Action(f"{whole.name} write", said, [("", said)], path, whole.line) for path, said in files]
-        rests.append((key, rest))
-    if not written:
+    files, name, rests = patched(whole.leaves), whole.name, whole.leaves[:0]
+    if not files:
+        (files, rests), name = written_in(whole.leaves), f"{whole.name} write"
+    if not files:
         return [whole]
-    does_more = any(rest.strip() for key, rest in rests if key.lower() in _COMMAND_KEYS)
-    return [*([replace(whole, leaves=rests, arguments=json.dumps(dict(rests)))] if does_more else []), *written]
+    parts = [_Action(name, said, [("", said)], path, whole.line) for path, said in files]
+    if any(rest.strip() for key, rest in rests if key.lower() in _COMMAND_KEYS):
+        parts.insert(0, replace(whole, leaves=rests, arguments=json.dumps(dict(rests))))
+    return parts
 
 
 def no_pause() -> None:
