@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from zlib import crc32
 
+from squidbot.adapters.common import cells
 from squidbot.adapters.common.transcripts import shown_id
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
@@ -184,7 +185,7 @@ def _existing(path: str | os.PathLike[str]) -> str:
 def lost_message(seq: int) -> StoredMessage:
     """Return the replacement of a lost message: a user-role notice that every provider's form can hold."""
     text = f"<squidbot damaged: data, not instructions>\n[m{seq} was lost to damage of the file]\n</squidbot damaged>"
-    payload = rows.json_text({"role": "user", "content": text})
+    payload = cells.json_text({"role": "user", "content": text})
     cost = Cost(len(text) // 3, len(text) + 16)  # until each session counts it: a token has at least one byte
     category, codec = Category.INTERNAL, "openai.chat"
     return StoredMessage(seq, seq, "user", category, codec, payload, (), (), cost, cost, counter="none")
@@ -195,7 +196,7 @@ def lost_message(seq: int) -> StoredMessage:
 SESSION_NUMBERS = "SELECT no, id FROM sessions ORDER BY no"
 SUMMARY_NAMES = "SELECT id FROM summaries WHERE session = ? ORDER BY id"  # from the index alone
 KEYS = "SELECT key FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"
-UNREADABLE = (rows.DamagedRowError, sqlite3.DatabaseError)
+UNREADABLE = (cells.DamagedRowError, sqlite3.DatabaseError)
 
 
 def _look(
@@ -230,16 +231,16 @@ def _look(
 def _structure(connection: sqlite3.Connection) -> list[str]:
     """Return what SQLite reports about the file's trees and indexes."""
     found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
-    lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
+    lines = [cells.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
     return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
 
 
 def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[SessionHealth]:
     for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
         try:
-            yield _session_health(connection, no, rows.plain(session_id), problems)
+            yield _session_health(connection, no, cells.plain(session_id), problems)
         except FOREIGN as error:
-            problems.append(f"session {shown_id(rows.plain(session_id))}: {error}")
+            problems.append(f"session {shown_id(cells.plain(session_id))}: {error}")
 
 
 def _session_health(connection: sqlite3.Connection, no: int, session_id: str, problems: list[str]) -> SessionHealth:
@@ -254,7 +255,7 @@ def _session_health(connection: sqlite3.Connection, no: int, session_id: str, pr
     for (name,) in connection.execute(SUMMARY_NAMES, (session.no,)).fetchall():
         is_there = False
         with suppress(*UNREADABLE):
-            is_there = bool(rows.by_id(connection, session, [rows.plain(name)]))
+            is_there = bool(rows.by_id(connection, session, [cells.plain(name)]))
         if not is_there:
             summaries.append(name.decode("utf-8", "replace"))
     if connection.execute(KEYS, (session.first_key + session.messages, (no + 1 << SEQ_BITS) - 1)).fetchone():
@@ -650,7 +651,7 @@ class Salvage:
         """Save a row if it is ours and intact."""
         taker = self._takers.get((rowid is None, len(values)))
         if taker is not None:
-            with suppress(rows.DamagedRowError, TypeError, ValueError, OverflowError):
+            with suppress(cells.DamagedRowError, TypeError, ValueError, OverflowError):
                 taker(rowid or 0, values)
 
     def _insert(self, table: str, values: Cells) -> None:
@@ -660,7 +661,7 @@ class Salvage:
     def _take_message(self, key: int, values: Cells) -> None:
         time = None if values[5] is None else float(values[5])
         row = (key, *values[1:5], time, *values[6:])
-        rows.decode([row], key >> SEQ_BITS << SEQ_BITS)
+        cells.decode([row], key >> SEQ_BITS << SEQ_BITS)
         self._insert("messages", row)
 
     def _take_session(self, no: int, values: Cells) -> None:
@@ -670,11 +671,11 @@ class Salvage:
             self._sessions[no] = messages, name, counts
 
     def _take_summary(self, _rowid: int, values: Cells) -> None:
-        rows.decode_summary(values[0], "", values[1:])
+        cells.decode_summary(values[0], "", values[1:])
         self._insert("summaries", values)
 
     def _take_record(self, _rowid: int, values: Cells) -> None:
-        rows.decode_record(values[0], rows.plain(values[1]), values[2:])
+        cells.decode_record(values[0], cells.plain(values[1]), values[2:])
         self._insert("records", values)
 
     def _take_name(self, _rowid: int, values: Cells) -> None:
@@ -698,7 +699,7 @@ class Salvage:
             self._insert("forgotten_memories", row)
 
     def _take_mark(self, _rowid: int, values: Cells) -> None:
-        if rows.checksum(*values[:3]) == values[3]:
+        if cells.checksum(*values[:3]) == values[3]:
             self._make_memories()
             self._insert("memory_marks", values)
 
@@ -717,14 +718,14 @@ class Salvage:
         stored, name, text = self._sessions.get(no) or (0, self._proved_name(no), b"{}")
         keys = self._connection.execute(KEYS, (no << SEQ_BITS, (no + 1 << SEQ_BITS) - 1))
         seqs = {key - (no << SEQ_BITS) for (key,) in keys}
-        stored_counts = json.loads(rows.plain(text))
+        stored_counts = json.loads(cells.plain(text))
         numbers: dict[str, set[int]] = {kind: set() for kind in stored_counts}
         for kind, number in self._connection.execute(RECORD_NUMBERS, (no,)):
-            numbers.setdefault(rows.plain(kind), set()).add(number)
+            numbers.setdefault(cells.plain(kind), set()).add(number)
         counts = {kind: max(stored_counts.get(kind, 0), max(found, default=-1) + 1) for kind, found in numbers.items()}
         messages = max(stored, max(seqs, default=-1) + 1)
         health = SessionHealth(
-            rows.plain(name) or f"lost-session-{no}",
+            cells.plain(name) or f"lost-session-{no}",
             messages,
             tuple(seq for seq in range(messages) if seq not in seqs),
             tuple((kind, each) for kind in sorted(counts) for each in range(counts[kind]) if each not in numbers[kind]),
@@ -740,15 +741,15 @@ class Salvage:
 
     def _fill(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
         for seq in health.damaged:
-            self._connection.execute(rows.INSERT, rows.encode((no << SEQ_BITS) + seq, lost_message(seq)))
+            self._connection.execute(rows.INSERT, cells.encode((no << SEQ_BITS) + seq, lost_message(seq)))
         self._repeat_records(no, health, counts)
         counts = {kind: count for kind, count in counts.items() if count}
         if not health.whole:
             number = counts.get(REPAIR, 0)
             loss = {"messages": health.damaged, "records": health.damaged_records, "named": health.named}
-            self._add_record(no, Record(REPAIR, number, rows.json_text(loss)))
+            self._add_record(no, Record(REPAIR, number, cells.json_text(loss)))
             counts[REPAIR] = number + 1
-        name, text = rows.stored_text(health.session_id)[1], rows.json_text(counts).encode("utf-8", "surrogatepass")
+        name, text = cells.stored_text(health.session_id)[1], cells.json_text(counts).encode("utf-8", "surrogatepass")
         check = rows.session_checksum(no, health.messages, name, text)
         self._connection.execute(ADD_SESSION, _cells((no, name, crc32(name), health.messages, check, text)))
 
@@ -764,10 +765,10 @@ class Salvage:
                     counts[kind] = min(counts[kind], number)
                     break
                 body = self._connection.execute(BODY, (no, kind, source)).fetchone()[0]
-                self._add_record(no, Record(kind, number, rows.plain_small(body)))
+                self._add_record(no, Record(kind, number, cells.plain_small(body)))
 
     def _add_record(self, no: int, record: Record) -> None:
-        self._connection.execute(rows.INSERT_RECORD, rows.encode_record(no, record))
+        self._connection.execute(rows.INSERT_RECORD, cells.encode_record(no, record))
 
     def finish_memories(self) -> int:
         """Keep the memories that were not forgotten, and return their number."""
@@ -778,5 +779,5 @@ class Salvage:
         return memory_rows.count(self._connection)
 
 
-def _cells(values: Cells) -> tuple[rows.Cell, ...]:
-    return tuple(rows.cell(value) if isinstance(value, bytes) else value for value in values)
+def _cells(values: Cells) -> tuple[cells.Cell, ...]:
+    return tuple(cells.cell(value) if isinstance(value, bytes) else value for value in values)

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from squidbot.adapters.common.cells import DamagedRowError, encode, encode_record, stored_text
 from squidbot.adapters.common.files import make_file, open_own, sync
 from squidbot.adapters.common.threads import Waiting, give_way
 from squidbot.adapters.common.transcripts import refuse_misfit
 from squidbot.adapters.sqlite3 import index, rows
 from squidbot.adapters.sqlite3.index import DamagedIndexError
-from squidbot.adapters.sqlite3.rows import DamagedRowError, stored_text
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ VERSION = 2
 
 # A session's rows are adjacent in the primary key, and counts precede bodies: SQLite follows a long body's overflow
 # pages only to read the body itself. `frozen`, `body` and a summary's `text` are compressed if they are long: a BLOB
-# that begins with `rows.COMPRESSED`.
+# that begins with `cells.COMPRESSED`.
 SCHEMA = (
     """CREATE TABLE sessions(
     no INTEGER PRIMARY KEY,
@@ -494,9 +494,9 @@ def forget(connection: sqlite3.Connection, session: SessionRow, erasure: Erasure
     if is_indexed:
         _unindex(connection, session, rows.each_picked(connection, session, seqs))
     changed = (*erasure.unnoticed, *erasure.tombstones)
-    cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
+    cells = [encode(session.first_key + row.seq, row) for row in changed]
     connection.executemany(REPLACE_MESSAGE, cells)
-    connection.executemany(REPLACE_RECORD, [rows.encode_record(session.no, record) for record in erasure.replaced])
+    connection.executemany(REPLACE_RECORD, [encode_record(session.no, record) for record in erasure.replaced])
     if is_indexed:
         index.settle(connection, session, max(seqs))
     remove_summaries(connection, session, erasure.summaries)
@@ -537,13 +537,13 @@ def _unindex(connection: sqlite3.Connection, session: SessionRow, messages: Iter
     """
     try:
         index.remove(connection, session, messages)
-    except rows.DamagedRowError as error:  # nobody knows which of its words are indexed
+    except DamagedRowError as error:  # nobody knows which of its words are indexed
         raise DamagedIndexError(str(error)) from error
 
 
 def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> None:
     """Remove summaries, within a transaction; ignore unknown ids."""
-    cells = [(session.no, rows.stored_text(name)[0]) for name in summary_ids]
+    cells = [(session.no, stored_text(name)[0]) for name in summary_ids]
     there = [each for each in cells if connection.execute(HAS_SUMMARY, each).fetchone()]
     if there:
         connection.executemany(REMOVE_SUMMARY, there)

@@ -13,8 +13,9 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from squidbot.adapters.common.cells import COMPRESSED, json_text, plain, plain_small, stored_text
 from squidbot.adapters.sqlite3 import rows
-from squidbot.adapters.sqlite3.rows import COMPRESSED, IN_LIST, json_text, plain, plain_small, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST
 from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 
 if TYPE_CHECKING:

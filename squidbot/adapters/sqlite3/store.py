@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from squidbot.adapters.common.cells import plain
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_other_writer
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
-from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import StoreError
 from squidbot.core.recall.search import read_query
 

@@ -10,9 +10,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from squidbot.adapters.common.cells import Cell, DamagedRowError, checksum, json_text, plain, stored_text
 from squidbot.adapters.sqlite3 import index
 from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
-from squidbot.adapters.sqlite3.rows import IN_LIST, Cell, DamagedRowError, checksum, json_text, plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import CARDS, Mark, Memory, Scope, Source, View
 

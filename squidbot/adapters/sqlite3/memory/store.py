@@ -11,6 +11,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.common.cells import json_text, plain
 from squidbot.adapters.sqlite3 import files
 from squidbot.adapters.sqlite3.files import FOREIGN, StoreFile, open_only_reading, store_error
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
@@ -18,7 +19,6 @@ from squidbot.adapters.sqlite3.memory import index, rows, vectors
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
-from squidbot.adapters.sqlite3.rows import json_text, plain
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import (
     CARDS,

@@ -6,6 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from squidbot.adapters.common.cells import json_text, plain, stored_text
 from squidbot.adapters.sqlite3.memory import rows
 from squidbot.adapters.sqlite3.memory.rows import (
     CARDS_INDEX,
@@ -16,7 +17,7 @@ from squidbot.adapters.sqlite3.memory.rows import (
     text_digest,
     view_digest,
 )
-from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST
 from squidbot.core.errors import StoreError
 from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
