@@ -17,6 +17,7 @@ SquidbotError
 └── StoreError             stored data can't be written or read; says whether anything was written
     ├── BusyError          others keep writing to the session: how long it was tried, what was not done
     ├── DamagedStoreError  stored data contradict themselves or their checksum
+    ├── UnconfirmedError   the connection was lost during a write: it is stored, or not
     └── JournalFullError   a day of a journal has as many entries as it may have
 """
 
@@ -43,6 +44,7 @@ __all__ = [
     "StaleThinkingError",
     "StoreError",
     "TranscriptError",
+    "UnconfirmedError",
 ]
 
 
@@ -193,6 +195,10 @@ class BusyError(StoreError):
 
 class DamagedStoreError(StoreError):
     """Stored data contradict themselves or their checksum."""
+
+
+class UnconfirmedError(StoreError):
+    """The connection to the store was lost before it confirmed a write: all of it is stored, or nothing."""
 
 
 class JournalFullError(StoreError):

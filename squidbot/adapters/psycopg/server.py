@@ -6,17 +6,20 @@ import os
 import random
 import time
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from squidbot.core.errors import StoreError
+from squidbot.core.errors import StoreError, UnconfirmedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from psycopg import Connection
 
@@ -29,30 +32,43 @@ MIGRATING = 7_341_902_655_118_463
 IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
 FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
-# Errors that another attempt may mend: serialization failure, deadlock, too many connections, the server shuts down,
-# has crashed, is starting, or is a standby.
-PASSING = frozenset({"40001", "40P01", "53300", "57P01", "57P02", "57P03", "25006"})
+# Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
+# shuts down, has crashed, is starting, or is a standby, an idle transaction was ended.
+PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
+# Of these, those that end the connection.
+ENDING = frozenset({"57P01", "57P02", "25P03"})
+# What to do about the others that an operator sees, by their code or its class.
+REMEDIES = {
+    "53100": "the server's disk is full: free space on it",
+    "57014": "raise statement_timeout for this user, or look for what holds the locks",
+    "28": "check user, password (PGPASSWORD, .pgpass) and the server's pg_hba.conf",
+    "42501": "grant the rights that docs/postgresql.md lists",
+    "3D000": "create the database, or name another one in store.url",
+}
 
 
 class Server:
     """One database, by a pool of connections that threads share; a child process opens its own."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # as the settings have it
         self,
         url: str,
         *,
         schema: str = "squidbot",
+        tenant: str | None = None,
         patience_seconds: float = 30.0,
         pool: ConnectionPool[Any] | None = None,
         most_connections: int = 8,
     ) -> None:
         """Take the address, as libpq reads it, or a pool of the caller's, which stays open.
 
+        `tenant`: whose rows are read and written; `None`: those of the connection's `squidbot.tenant`, or of no tenant.
         `patience_seconds`: how long to try again where the server is away, or another transaction came first.
         """
-        self._url, self.schema, self._patience = url, schema, patience_seconds
+        self._url, self.schema, self.tenant, self._patience = url, schema, tenant, patience_seconds
         self._most, self._given = most_connections, pool
         self._pool, self._process = pool, os.getpid()
+        self._named = dict[str, bytes]()
 
     def close(self) -> None:
         """Close the pool, unless the caller gave it."""
@@ -60,9 +76,49 @@ class Server:
             self._pool.close()
         self._pool, self._most = None, 0
 
-    def named(self, text: str) -> sql.Composed:
+    def named(self, text: str) -> bytes:
         """Return a statement with the schema in the place of `{schema}`: no connection needs a search path."""
-        return sql.SQL(text).format(schema=sql.Identifier(self.schema))  # type: ignore[arg-type]  # our own constants
+        named = self._named.get(text)
+        if named is None:
+            parts = {"schema": sql.Identifier(self.schema), "schema_text": sql.Literal(self.schema)}
+            named = self._named[text] = sql.SQL(text).format(**parts).as_bytes(None)
+        return named
+
+    def rows(self, statement: str, cells: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement that reads, or does the same when it is repeated."""
+        return self.run(lambda connection: self.trip(connection, statement, cells))
+
+    def trip(self, connection: Connection[Any], statement: str, cells: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, a transaction of its own, in one round trip."""
+        if self.tenant is None:
+            return self.execute(connection, statement, cells)
+        with connection.pipeline():
+            self._begin(connection, "BEGIN")
+            cursor = connection.execute(self.named(statement), cells, binary=True)
+            connection.execute(b"COMMIT")
+        return cursor.fetchall() if cursor.description else []
+
+    def execute(self, connection: Connection[Any], statement: str, cells: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement in a connection's transaction."""
+        cursor = connection.execute(self.named(statement), cells, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def transaction(self, connection: Connection[Any], begin: str = "BEGIN") -> Iterator[None]:
+        """Run statements as the tenant, all of them or none; on the disk at the end."""
+        with connection.pipeline():
+            self._begin(connection, begin)
+        try:
+            yield
+        except BaseException:
+            if not connection.closed:
+                connection.rollback()
+            raise
+        connection.execute(b"COMMIT")
+
+    def _begin(self, connection: Connection[Any], begin: str) -> None:
+        connection.execute(begin.encode())
+        connection.execute(self.named("SELECT {schema}.enter(%s)"), (self.tenant,))
 
     def run(self, act: Callable[[Connection[Any]], T]) -> T:
         """Return what `act` returns on a connection; where the connection is lost, or another came first, repeat it.
@@ -70,14 +126,28 @@ class Server:
         Raises:
             StoreError: the server refused, or was away for too long.
         """
-        until, wait = time.monotonic() + self._patience, FIRST_WAIT_SECONDS
+        return self.write(lambda connection, _: act(connection))
+
+    def write(self, act: Callable[[Connection[Any], bool], T]) -> T:
+        """Do as `run`; `act` gets whether an earlier attempt may have been done: its answer was lost.
+
+        Raises:
+            StoreError: the server refused, or was away for too long; UnconfirmedError if it is unknown what was done.
+        """
+        until, wait, in_doubt = time.monotonic() + self._patience, FIRST_WAIT_SECONDS, False
         while True:
+            reached = False
             try:
                 with self._connection(until) as connection:
-                    return act(connection)
+                    reached = True
+                    return act(connection, in_doubt)
             except (psycopg.Error, PoolTimeout) as error:
+                in_doubt = in_doubt or (reached and _is_lost(error))
                 if not _may_pass(error) or time.monotonic() + wait >= until:
-                    raise StoreError(f"PostgreSQL: {_told(error)}") from error
+                    told = f"PostgreSQL: {self._told(error)}"
+                    raise (
+                        UnconfirmedError(f"{told}; it may be stored or not") if in_doubt else StoreError(told)
+                    ) from error
             time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
             wait = min(2 * wait, LAST_WAIT_SECONDS)
 
@@ -88,7 +158,13 @@ class Server:
         if self._pool is None or self._process != os.getpid():
             self._process = os.getpid()
             self._pool = ConnectionPool(
-                self._url, kwargs={"autocommit": True}, min_size=1, max_size=self._most, open=True, name="squidbot"
+                self._url,
+                kwargs={"autocommit": True},
+                min_size=1,
+                max_size=self._most,
+                open=True,
+                configure=_configure,
+                name="squidbot",
             )
         with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
             yield connection
@@ -117,17 +193,19 @@ class Server:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
             before = self._version(connection)
             self.refuse_newer(before)
-            if not before:
-                connection.execute(self.named("CREATE SCHEMA IF NOT EXISTS {schema}"))
-                connection.execute(
-                    self.named(
-                        "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz DEFAULT now())"
-                    )
-                )
-            for number in range(before + 1, NEWEST + 1):
-                connection.execute(self.named(migration(number)))
-                connection.execute(self.named("INSERT INTO {schema}.migrations(number) VALUES(%s)"), (number,))
+            for statement in self.due(before):
+                connection.execute(statement)
         return NEWEST - before
+
+    def due(self, version: int) -> list[bytes]:
+        """Return the statements that bring the tables of a version to this one."""
+        begin = ["CREATE SCHEMA IF NOT EXISTS {schema}", TABLE_OF_MIGRATIONS] if not version else []
+        numbers = range(version + 1, NEWEST + 1)
+        return [self.named(text) for text in begin] + [
+            self.named(text)
+            for number in numbers
+            for text in (migration(number), f"INSERT INTO {{schema}}.migrations(number) VALUES({number})")
+        ]
 
     def refuse_newer(self, version: int) -> None:
         """Check that this program knows the tables.
@@ -141,19 +219,71 @@ class Server:
                 f"{NEWEST}): update squidbot"
             )
 
+    def _told(self, error: Exception) -> str:
+        """Return an error in one line, with what to do, without the password."""
+        told = " ".join(str(error).split()) or type(error).__name__
+        for secret in self._secrets:
+            told = told.replace(secret, "***")
+        state = getattr(error, "sqlstate", None) or ""
+        remedy = REMEDIES.get(state) or REMEDIES.get(state[:2])
+        return f"{told}; {remedy}" if remedy else told
+
+    @cached_property
+    def _secrets(self) -> list[str]:
+        return secrets_of(self._url)
+
+    @cached_property
+    def place(self) -> str:
+        """Where the tables are, for people: never a password."""
+        return place_of(self._url, self.schema)
+
+
+TABLE_OF_MIGRATIONS = (
+    "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
+)
+
 
 def migration(number: int) -> str:
     """Return the statements of a migration, `{schema}` in the place of the schema."""
     return files(__package__).joinpath(f"{number:04}.sql").read_text(encoding="utf-8")
 
 
+def secrets_of(url: str) -> list[str]:
+    """Return the forms in which the password of an address may be shown."""
+    try:
+        said = conninfo_to_dict(url).get("password")
+    except psycopg.Error:
+        said = urlsplit(url).password
+    return [str(said), unquote(str(said))] if said else []
+
+
+def place_of(url: str, schema: str) -> str:
+    """Return an address for people, without the password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        parts = {}
+    host = parts.get("host") or os.environ.get("PGHOST") or "localhost"
+    name = parts.get("dbname") or parts.get("service") or os.environ.get("PGDATABASE") or ""
+    return f"postgresql://{host}/{name} (schema {schema})"
+
+
+def _configure(connection: Connection[Any]) -> None:
+    """Prepare no statements where a pooler is in between: the next transaction may be on another server process."""
+    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    if process != connection.info.backend_pid:
+        connection.prepare_threshold = None
+
+
 def _may_pass(error: Exception) -> bool:
     """Return whether another attempt may succeed: the connection is lost or not to be had, or another came first."""
     state = getattr(error, "sqlstate", None)
+    return _is_lost(error) or isinstance(error, PoolTimeout) or state in PASSING
+
+
+def _is_lost(error: Exception) -> bool:
+    """Return whether the connection ended, and nobody knows what the server did."""
+    state = getattr(error, "sqlstate", None)
     if state is not None:
-        return state in PASSING or state.startswith("08")
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout))
-
-
-def _told(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+        return state in ENDING or state.startswith("08")
+    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from threading import Thread
+from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from squidbot.adapters.common.cells import (
@@ -17,7 +22,7 @@ from squidbot.adapters.common.cells import (
     stored_text,
 )
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_id, refuse_misfit, refuse_other_writer, shown_id
-from squidbot.adapters.psycopg.search import Postings, TermDigests
+from squidbot.adapters.psycopg.search import BLOCK, LOCK_WORDS, UNINDEX, Postings, add_blocks
 from squidbot.adapters.psycopg.server import NEWEST, Server
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
@@ -35,12 +40,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OF = "FROM {schema}.sessions s WHERE sha256(s.id) = sha256(%s) AND s.id = %s"
-_COLUMNS = "m.seq, m.bound, m.estimate, m.turn, m.checksum, m.time, m.form, m.call_ids, m.result_ids, m.frozen, m.payload"
-HEAD = f"SELECT s.no, s.messages, s.records {_OF}"  # noqa: S608  # our own constants
+# Statements name a session by its key; `%s` alone is a value, and no name of a column is of the data.
+_OF = "FROM {schema}.sessions s WHERE s.tenant = {schema}.tenant() AND s.key = %s"
+_COLUMNS = (
+    "m.seq, m.bound, m.estimate, m.turn, m.checksum, m.time, m.form, m.call_ids, m.result_ids, m.frozen, m.payload"
+)
+HEAD = f"SELECT s.no, s.messages, s.records {_OF}"
 HELD = f"{HEAD} FOR UPDATE"
 RANGE, PICKED, SINCE = (
-    f"SELECT s.messages, {_COLUMNS} FROM (SELECT s.no, s.messages {_OF}) s "  # noqa: S608
+    f"SELECT s.messages, {_COLUMNS} FROM (SELECT s.no, s.messages {_OF}) s "  # noqa: S608  # our own constants
     f"LEFT JOIN {{schema}}.messages m ON m.session = s.no AND {place} ORDER BY m.seq"
     for place in ("m.seq BETWEEN %s AND %s", "m.seq = ANY(%s)", "m.seq >= {schema}.first_past(s.no, %s)")
 )
@@ -49,15 +57,16 @@ RECORDS = (
     "JOIN {schema}.records r ON r.session = s.no WHERE r.kind = %s AND r.number >= %s ORDER BY r.number"
 )
 OPENING = (
-    f"SELECT s.messages, s.records, r.kind, r.number, r.checksum, r.body FROM (SELECT s.no, s.messages, s.records {_OF}) s "  # noqa: S608
+    "SELECT s.messages, s.records, r.kind, r.number, r.checksum, r.body "  # noqa: S608
+    f"FROM (SELECT s.no, s.messages, s.records {_OF}) s "
     "LEFT JOIN LATERAL unnest(%s::bytea[]) AS asked(kind) ON true LEFT JOIN LATERAL ("
     "SELECT * FROM {schema}.records r WHERE r.session = s.no AND r.kind = asked.kind ORDER BY r.number DESC LIMIT 1"
     ") r ON true"
 )
 APPEND = (
-    "SELECT * FROM {schema}.append(%s, %s::bigint, "
-    "%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::double precision[], %s::bytea[], %s::bytea[], "
-    "%s::bytea[], %s::bytea[], %s::bytea[], %s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])"
+    "SELECT * FROM {schema}.append(%s, %s, %s::bigint, "
+    "%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::double precision[], %b::bytea[], %b::bytea[], "
+    "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], %s::bigint[], %s::bigint[], %b::bytea[])"
 )
 COUNTS = "SELECT kind, max(number) + 1 FROM {schema}.records WHERE session = %s GROUP BY kind"
 REPLACE_MESSAGE = (
@@ -65,29 +74,46 @@ REPLACE_MESSAGE = (
     "call_ids = %s, result_ids = %s, frozen = %s, payload = %s WHERE session = %s AND seq = %s"
 )
 REPLACE_RECORD = "UPDATE {schema}.records SET checksum = %s, body = %s WHERE session = %s AND kind = %s AND number = %s"
-UNINDEX = "DELETE FROM {schema}.words WHERE session = %s AND seq = ANY(%s)"
-_SUMMARY = "u.id, u.first_seq, u.last_seq, u.estimate, u.bound, u.checksum, u.level, u.counter, u.source_digest, u.made_by, u.text"
+_SUMMARY = (
+    "u.id, u.first_seq, u.last_seq, u.estimate, u.bound, u.checksum, u.level, u.counter, u.source_digest, u.made_by, "
+    "u.text"
+)
 _SUMMARIES = f"SELECT {_SUMMARY} FROM (SELECT s.no {_OF}) s JOIN {{schema}}.summaries u ON u.session = s.no WHERE "  # noqa: S608
-NAMED = f"{_SUMMARIES} u.id = ANY(%s)"
+NAMED = f"{_SUMMARIES} u.key = ANY(%s)"
 INSIDE = f"{_SUMMARIES} u.first_seq BETWEEN %s AND %s AND u.last_seq <= %s"
-ADD_SESSION = "INSERT INTO {schema}.sessions(id) VALUES(%s) ON CONFLICT DO NOTHING"
-ADD_SUMMARY = (
-    f"INSERT INTO {{schema}}.summaries SELECT s.no, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s {_OF} "  # noqa: S608
-    "ON CONFLICT DO NOTHING"
+PUT = (
+    "SELECT {schema}.put(%s, %s, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, "
+    "%s, %s, %s, %s, %s, %s, %s)"
 )
-REMOVE_SUMMARIES = "DELETE FROM {schema}.summaries WHERE session = %s AND id = ANY(%s)"
+REMOVE = (
+    "DELETE FROM {schema}.summaries WHERE key = ANY(%s) AND session = "
+    "(SELECT no FROM {schema}.sessions s WHERE s.tenant = {schema}.tenant() AND s.key = %s)"
+)
+REMOVE_SUMMARIES = "DELETE FROM {schema}.summaries WHERE session = %s AND key = ANY(%s)"
 CLAIM = (
-    "INSERT INTO {schema}.claims AS held(session, kind, holder, until) VALUES(%s, %s, %s, %s) "
-    "ON CONFLICT (sha256(session), sha256(kind)) DO UPDATE SET holder = excluded.holder, until = excluded.until "
-    "WHERE held.holder = excluded.holder OR held.until <= %s RETURNING 1"
+    "INSERT INTO {schema}.claims AS held(place, kind, holder, until) VALUES(%s, %s, %s, %s + {schema}.ahead(%s)) "
+    "ON CONFLICT (tenant, place, kind) DO UPDATE SET holder = excluded.holder, until = excluded.until "
+    "WHERE held.holder = excluded.holder OR held.until <= %s + {schema}.ahead(%s) RETURNING 1"
 )
-RELEASE = "DELETE FROM {schema}.claims WHERE session = %s AND kind = %s AND holder = %s"
-SESSIONS = "SELECT id, messages FROM {schema}.sessions ORDER BY no"
+RELEASE = "DELETE FROM {schema}.claims WHERE tenant = {schema}.tenant() AND place = %s AND kind = %s AND holder = %s"
+SESSIONS = "SELECT id, messages FROM {schema}.sessions WHERE tenant = {schema}.tenant() ORDER BY no"
 WITH_RECORDS = (
     "SELECT s.no, s.id, r.body FROM {schema}.sessions s JOIN {schema}.records r ON r.session = s.no "
-    "WHERE r.kind = %s ORDER BY s.no"
+    "WHERE s.tenant = {schema}.tenant() AND r.kind = %s ORDER BY s.no"
 )
-TABLES = "messages", "records", "summaries", "words"
+DROP_CLAIMS = "DELETE FROM {schema}.claims WHERE tenant = {schema}.tenant() AND place = %s"
+DROP = (
+    *(
+        f"DELETE FROM {{schema}}.{table} WHERE session = %s"  # noqa: S608
+        for table in ("messages", "records", "summaries", "words")
+    ),
+    "DELETE FROM {schema}.sessions WHERE no = %s",
+)
+# All statements of a search read the same.
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+TASKS = "SELECT body FROM {schema}.tasks WHERE tenant = {schema}.tenant() ORDER BY no"
+ADD_TASK = "INSERT INTO {schema}.tasks(key, body) VALUES(%s, %s) ON CONFLICT DO NOTHING"
+END_TASK = "DELETE FROM {schema}.tasks WHERE tenant = {schema}.tenant() AND key = %s"
 
 
 class _Session(NamedTuple):
@@ -110,11 +136,12 @@ class PostgresqlStore:
     `patience_seconds`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # as the settings have it
         self,
         url: str = "",
         *,
         schema: str = "squidbot",
+        tenant: str | None = None,
         patience_seconds: float = 30.0,
         pool: ConnectionPool[Any] | None = None,
         most_connections: int = 8,
@@ -129,8 +156,14 @@ class PostgresqlStore:
             StoreError: no connection, or the tables are missing, or of another version.
         """
         self._server = Server(
-            url, schema=schema, patience_seconds=patience_seconds, pool=pool, most_connections=most_connections
+            url,
+            schema=schema,
+            tenant=tenant,
+            patience_seconds=patience_seconds,
+            pool=pool,
+            most_connections=most_connections,
         )
+        self._indexing: Thread | None = None
         try:
             self._check(create=create)
         except BaseException:
@@ -156,11 +189,17 @@ class PostgresqlStore:
 
     def close(self) -> None:
         """Close the connections, unless the pool is the caller's; later calls are refused."""
+        self.wait()
         self._server.close()
+
+    def wait(self) -> None:
+        """Wait for what runs behind the turns."""
+        if self._indexing is not None:
+            self._indexing.join()
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one."""
-        found = self._rows(HEAD, _name(session_id))
+        found = self._server.rows(HEAD, (_key(session_id),))
         return found[0][1:] if found else (0, 0)
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
@@ -169,7 +208,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: a record does not match its checksum.
         """
-        found = self._rows(OPENING, (*_name(session_id), [stored_text(kind)[1] for kind in kinds]))
+        found = self._server.rows(OPENING, (_key(session_id), _texts(kinds)))
         messages, records = found[0][:2] if found else (0, 0)
         newest = {plain(kind): _record(plain(kind), row) for _, _, kind, *row in found if kind is not None}
         return Opening(messages, records, newest)
@@ -188,21 +227,36 @@ class PostgresqlStore:
                 one, a value can't be stored. Where the server went away, it may have been written: read `head`.
         """
         refuse_gap(messages, expected_seq)
-        name, _ = _name(session_id)
-        cells = _appended(TermDigests(session_id), messages, records)
-        in_doubt = False
+        key = _key(session_id)
+        cells = _text(session_id), key, expected_seq, *_appended(messages, records)
 
-        def append(connection: Connection[Any]) -> None:
-            nonlocal in_doubt
-            again, in_doubt = in_doubt, True
-            outcome, due, kind, _ = self._execute(connection, APPEND, (name, expected_seq, *cells))[0]
+        def append(connection: Connection[Any], again: bool) -> None:  # noqa: FBT001
+            outcome, due, kind = self._server.trip(connection, APPEND, cells)[0]
             if outcome == "written" or (again and self._is_there(connection, session_id, messages, records)):
                 return
             if outcome == "record":
                 raise StoreError(f"a record of kind {plain(kind)!r} is not the next one, {due}; nothing was written")
             refuse_other_writer(session_id, due, expected_seq)
 
-        self._server.run(append)
+        self._server.write(append)
+        if (expected_seq + len(messages)) // BLOCK > expected_seq // BLOCK:
+            self._index(session_id)
+
+    def _index(self, session_id: str) -> None:
+        """Index the full blocks of a session, behind the turn; searches find their messages before, too."""
+
+        def add(connection: Connection[Any]) -> None:
+            with self._server.transaction(connection):
+                session = self._session(connection, HEAD, _key(session_id))
+                add_blocks(self._server, connection, session_id, session.no)
+
+        def index() -> None:
+            with suppress(StoreError):  # the next full block takes these along
+                self._server.run(add)
+
+        if self._indexing is None or not self._indexing.is_alive():
+            self._indexing = Thread(target=index, name="squidbot-words", daemon=True)
+            self._indexing.start()
 
     def _is_there(
         self,
@@ -213,12 +267,12 @@ class PostgresqlStore:
     ) -> bool:
         """Return whether just these messages and records stand in their places: a lost call was written after all."""
         if messages:
-            cells = (*_name(session_id), messages[0].seq, messages[-1].seq)
-            if self._messages(self._execute(connection, RANGE, cells), session_id) != list(messages):
+            cells = (_key(session_id), messages[0].seq, messages[-1].seq)
+            if self._messages(self._server.trip(connection, RANGE, cells), session_id) != list(messages):
                 return False
         for record in records:
-            cells = (*_name(session_id), stored_text(record.kind)[1], record.number)
-            found = self._execute(connection, f"{RECORDS} LIMIT 1", cells)
+            noted = (_key(session_id), _text(record.kind), record.number)
+            found = self._server.trip(connection, f"{RECORDS} LIMIT 1", noted)
             if [_record(record.kind, row) for row in found] != [record]:
                 return False
         return bool(messages or records)
@@ -229,7 +283,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
         """
-        found = self._rows(RANGE, (*_name(session_id), first_seq, last_seq))
+        found = self._server.rows(RANGE, (_key(session_id), first_seq, last_seq))
         read = self._messages(found, session_id)
         stored = found[0][0] if found else 0
         due = max(0, min(last_seq, stored - 1) - max(first_seq, 0) + 1)
@@ -245,7 +299,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
-        found = self._rows(PICKED, (*_name(session_id), list(seqs)))
+        found = self._server.rows(PICKED, (_key(session_id), list(seqs)))
         return self._messages(found, session_id)
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
@@ -254,7 +308,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
-        return self._messages(self._rows(SINCE, (*_name(session_id), budget_tokens)), session_id)
+        return self._messages(self._server.rows(SINCE, (_key(session_id), budget_tokens)), session_id)
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
         """Return the newest record of a kind, or `None`.
@@ -271,11 +325,13 @@ class PostgresqlStore:
             DamagedStoreError: one is missing or does not match its checksum.
         """
         first_number = max(0, first_number)
-        found = self._rows(RECORDS, (*_name(session_id), stored_text(kind)[1], first_number))
+        found = self._server.rows(RECORDS, (_key(session_id), _text(kind), first_number))
         read = [_record(kind, row) for row in found]
         for number, record in enumerate(read, first_number):
             if record.number != number:
-                raise DamagedStoreError(f"record {number} of kind {kind!r} of session {shown_id(session_id)} is missing")
+                raise DamagedStoreError(
+                    f"record {number} of kind {kind!r} of session {shown_id(session_id)} is missing"
+                )
         return read
 
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
@@ -284,18 +340,24 @@ class PostgresqlStore:
         Raises:
             ValueError: the query has no letter or digit.
         """
-        wanted, name = read_query(query), _name(session_id)
+        wanted, key = read_query(query), _key(session_id)
+
+        behind = 0
 
         def search(connection: Connection[Any]) -> list[SearchMatch]:
-            with connection.transaction():  # all its statements read one snapshot
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                session = self._session(connection, HEAD, name)
+            nonlocal behind
+            with self._server.transaction(connection, SNAPSHOT):
+                session = self._session(connection, HEAD, key)
                 if not session.messages:
                     return []
                 postings = Postings(self._server, connection, session_id, session.no, session.messages)
+                behind = len(postings.behind)
                 return best(wanted, postings, limit, after)
 
-        return self._server.run(search)
+        found = self._server.run(search)
+        if behind >= 2 * BLOCK:  # whoever should have indexed them ended before
+            self._index(session_id)
+        return found
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
         """Replace messages with tombstones, and replace, add and remove what the erasure names, in one transaction.
@@ -307,35 +369,39 @@ class PostgresqlStore:
             StoreError: nothing was changed: the session's messages or records have other numbers than expected, or
                 something to replace is missing, or a tombstone has another category than FORGOTTEN.
         """
-        name, in_doubt = _name(session_id), False
+        key, name = _key(session_id), _text(session_id)
 
-        def forget(connection: Connection[Any]) -> None:
-            nonlocal in_doubt
-            again, in_doubt = in_doubt, True
-            with connection.transaction():
-                session = self._session(connection, HELD, name)
-                changed = (*erasure.unnoticed, *erasure.tombstones)
+        def forget(connection: Connection[Any], again: bool) -> None:  # noqa: FBT001
+            with self._server.transaction(connection):
+                session = self._session(connection, HELD, key)
+                self._server.execute(connection, LOCK_WORDS, (session.no,))
                 if again and self._is_erased(connection, session_id, session, erasure):
                     return
-                counts = {
-                    plain(kind): count for kind, count in self._execute(connection, COUNTS, (session.no,))
-                }  # fmt: skip
-                refuse_misfit(
-                    session_id, erasure, session.messages, counts, lambda seqs: self._picked(connection, session_id, seqs)
-                )
-                for row in changed:
-                    self._change(connection, REPLACE_MESSAGE, (*_bytes(encode(row.seq, row))[1:], session.no, row.seq))
-                for record in erasure.replaced:
-                    _, kind, number, check, body = _bytes(encode_record(0, record))
-                    self._change(connection, REPLACE_RECORD, (check, body, session.no, kind, number))
-                self._change(connection, UNINDEX, (session.no, [row.seq for row in erasure.tombstones]))
-                self._change(connection, REMOVE_SUMMARIES, (session.no, _names(erasure.summaries)))
-                cells = _appended(TermDigests(session_id), (), erasure.appended)
-                outcome, due, kind, _ = self._execute(connection, APPEND, (name[0], session.messages, *cells))[0]
+                counted = self._server.execute(connection, COUNTS, (session.no,))
+                counts = {plain(kind): count for kind, count in counted}
+                picked = partial(self._picked, connection, session_id)
+                refuse_misfit(session_id, erasure, session.messages, counts, picked)
+                self._erase(connection, session, erasure)
+                cells = name, key, session.messages, *_appended((), erasure.appended)
+                outcome, due, kind = self._server.execute(connection, APPEND, cells)[0]
                 if outcome != "written":
-                    raise StoreError(f"a record of kind {plain(kind)!r} is not the next one, {due}; nothing was changed")
+                    raise StoreError(
+                        f"a record of kind {plain(kind)!r} is not the next one, {due}; nothing was changed"
+                    )
 
-        self._server.run(forget)
+        self._server.write(forget)
+
+    def _erase(self, connection: Connection[Any], session: _Session, erasure: Erasure) -> None:
+        for row in (*erasure.unnoticed, *erasure.tombstones):
+            cells = *_bytes(encode(row.seq, row))[1:], session.no, row.seq
+            self._server.execute(connection, REPLACE_MESSAGE, cells)
+        for record in erasure.replaced:
+            _, kind, number, check, body = _bytes(encode_record(0, record))
+            self._server.execute(connection, REPLACE_RECORD, (check, body, session.no, kind, number))
+        if erasure.tombstones:
+            self._server.execute(connection, UNINDEX, (session.no, [row.seq for row in erasure.tombstones]))
+        if erasure.summaries:
+            self._server.execute(connection, REMOVE_SUMMARIES, (session.no, _keys(erasure.summaries)))
 
     def _is_erased(self, connection: Connection[Any], session_id: str, session: _Session, erasure: Erasure) -> bool:
         """Return whether an erasure stands: a lost call was done after all."""
@@ -353,15 +419,15 @@ class PostgresqlStore:
         Raises:
             StoreError: nothing was removed.
         """
-        name = _name(session_id)
+        key = _key(session_id)
 
         def drop(connection: Connection[Any]) -> None:
-            with connection.transaction():
-                session = self._session(connection, HELD, name)
-                self._change(connection, "DELETE FROM {schema}.claims WHERE session = %s", name[:1])
-                for table in TABLES:
-                    self._change(connection, f"DELETE FROM {{schema}}.{table} WHERE session = %s", (session.no,))  # noqa: S608
-                self._change(connection, "DELETE FROM {schema}.sessions WHERE no = %s", (session.no,))
+            with self._server.transaction(connection):
+                session = self._session(connection, HELD, key)
+                self._server.execute(connection, LOCK_WORDS, (session.no,))
+                self._server.execute(connection, DROP_CLAIMS, (key,))
+                for statement in DROP:
+                    self._server.execute(connection, statement, (session.no,))
 
         self._server.run(drop)
 
@@ -371,30 +437,19 @@ class PostgresqlStore:
         Raises:
             StoreError: nothing was written: another text has that id, or a value can't be stored.
         """
-        name, cells = _name(summary.session_id), _bytes(encode_summary(0, summary))[1:]
-
-        def put(connection: Connection[Any]) -> None:
-            with connection.transaction():
-                self._change(connection, ADD_SESSION, name[:1])
-                self._change(connection, ADD_SUMMARY, (*cells, *name))
-                found = self._execute(connection, NAMED, (*name, [cells[0]]))
-                if [_summary(summary.session_id, row) for row in found] != [summary]:
-                    raise StoreError(
-                        f"summary {summary.summary_id!r} of session {shown_id(summary.session_id)} is there with "
-                        "another text; nothing was written"
-                    )
-
-        self._server.run(put)
+        session_id = summary.session_id
+        cells = _bytes(encode_summary(0, summary))[1:]
+        id_, first, last, estimate, bound, check, *texts = cells
+        named = _text(session_id), _key(session_id), first, last, estimate, bound, check, sha256(id_).digest(), id_
+        if not self._server.rows(PUT, (*named, *texts))[0][0]:
+            raise StoreError(
+                f"summary {summary.summary_id!r} of session {shown_id(session_id)} is there with another text; "
+                "nothing was written"
+            )
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good; ignore unknown ids. See `forget` for their bytes."""
-        name = _name(session_id)
-
-        def remove(connection: Connection[Any]) -> None:
-            session = self._session(connection, HEAD, name)
-            self._change(connection, REMOVE_SUMMARIES, (session.no, _names(summary_ids)))
-
-        self._server.run(remove)
+        self._server.rows(REMOVE, (_keys(summary_ids), _key(session_id)))
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
         """Return the named summaries in the order asked for; skip unknown ones.
@@ -402,7 +457,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        found = self._rows(NAMED, (*_name(session_id), _names(summary_ids)))
+        found = self._server.rows(NAMED, (_key(session_id), _keys(summary_ids)))
         by_id = {summary.summary_id: summary for summary in (_summary(session_id, row) for row in found)}
         return [by_id[name] for name in summary_ids if name in by_id]
 
@@ -412,7 +467,7 @@ class PostgresqlStore:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        found = self._rows(INSIDE, (*_name(session_id), first_seq, last_seq, last_seq))
+        found = self._server.rows(INSIDE, (_key(session_id), first_seq, last_seq, last_seq))
         return sorted((_summary(session_id, row) for row in found), key=lambda one: (one.first_seq, one.summary_id))
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
@@ -420,39 +475,44 @@ class PostgresqlStore:
 
         It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
         """
-        place = (_name(session_id)[0], *_names((kind, holder)))
-        return bool(self._rows(CLAIM, (*place, now + ttl_seconds, now)))
+        refuse_id(session_id)
+        here = time()
+        cells = *_keys((session_id, kind, holder)), now + ttl_seconds, here, now, here
+        return bool(self._server.rows(CLAIM, cells))
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
         """End a claim of that holder; do nothing if it has none."""
-        place = (_name(session_id)[0], *_names((kind, holder)))
-        self._server.run(lambda connection: self._change(connection, RELEASE, place))
+        refuse_id(session_id)
+        self._server.rows(RELEASE, _keys((session_id, kind, holder)))
 
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first."""
-        return [(plain(name), messages) for name, messages in self._rows(SESSIONS, ())]
+        return [(plain(name), messages) for name, messages in self._server.rows(SESSIONS)]
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
         """Return the sessions with one of these words in the body of a record of a kind, oldest first."""
-        found = self._rows(WITH_RECORDS, (stored_text(kind)[1],)) if words else []
+        found = self._server.rows(WITH_RECORDS, (_text(kind),)) if words else []
         there = (name for _, name, body in found if any(word in plain_small(body) for word in words))
         return list(dict.fromkeys(map(plain, there)))
 
-    def _rows(self, statement: str, cells: Sequence[object]) -> list[tuple[Any, ...]]:
-        return self._server.run(lambda connection: self._execute(connection, statement, cells))
+    def tasks(self) -> list[str]:
+        """Return the tasks that were begun and not ended, oldest first."""
+        return [plain(body) for (body,) in self._server.rows(TASKS)]
 
-    def _execute(self, connection: Connection[Any], statement: str, cells: Sequence[object]) -> list[tuple[Any, ...]]:
-        return connection.execute(self._server.named(statement), cells, binary=True).fetchall()
+    def add_task(self, task: str) -> None:
+        """Note a task before it begins; durable on return."""
+        self._server.rows(ADD_TASK, (*_keys([task]), _text(task)))
 
-    def _change(self, connection: Connection[Any], statement: str, cells: Sequence[object]) -> None:
-        connection.execute(self._server.named(statement), cells)
+    def end_task(self, task: str) -> None:
+        """Remove a task; ignore an unknown one."""
+        self._server.rows(END_TASK, _keys([task]))
 
-    def _session(self, connection: Connection[Any], statement: str, name: tuple[bytes, bytes]) -> _Session:
-        found = self._execute(connection, statement, name)
+    def _session(self, connection: Connection[Any], statement: str, key: bytes) -> _Session:
+        found = self._server.execute(connection, statement, (key,))
         return _Session(*found[0]) if found else _Session()
 
     def _picked(self, connection: Connection[Any], session_id: str, seqs: Sequence[int]) -> list[StoredMessage]:
-        return self._messages(self._execute(connection, PICKED, (*_name(session_id), list(seqs))), session_id)
+        return self._messages(self._server.execute(connection, PICKED, (_key(session_id), list(seqs))), session_id)
 
     def _messages(self, found: Sequence[tuple[Any, ...]], session_id: str) -> list[StoredMessage]:
         """Return the messages in rows behind their session's number of messages."""
@@ -466,19 +526,26 @@ def _damaged(what: str) -> DamagedStoreError:
     return DamagedStoreError(f"PostgreSQL: {what} does not match its checksum: restore a backup")
 
 
-def _name(session_id: str) -> tuple[bytes, bytes]:
-    """Return the cells that find a session.
+def _key(session_id: str) -> bytes:
+    """Return what finds a session.
 
     Raises:
         StoreError: the id is not a str of 1 to 1,024 characters.
     """
     refuse_id(session_id)
-    _, data = stored_text(session_id)
-    return data, data
+    return sha256(_text(session_id)).digest()
 
 
-def _names(texts: Iterable[str]) -> list[bytes]:
-    return [stored_text(text)[1] for text in texts]
+def _keys(texts: Iterable[str]) -> list[bytes]:
+    return [sha256(text).digest() for text in _texts(texts)]
+
+
+def _texts(texts: Iterable[str]) -> list[bytes]:
+    return [*map(_text, texts)]
+
+
+def _text(text: str) -> bytes:
+    return stored_text(text)[1]
 
 
 def _bytes(cells: Iterable[Any]) -> tuple[Any, ...]:
@@ -486,15 +553,15 @@ def _bytes(cells: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(stored_text(each)[1] if isinstance(each, str) else each for each in cells)
 
 
-def _appended(digests: TermDigests, messages: Sequence[StoredMessage], records: Sequence[Record]) -> list[list[Any]]:
+def _appended(messages: Sequence[StoredMessage], records: Sequence[Record]) -> list[list[Any]]:
     """Return the columns that the function `append` takes, one list each.
 
     Raises:
         StoreError: a number is not a 64-bit integer.
     """
-    rows = [(*_bytes(encode(message.seq, message))[1:], digests.cell(message)) for message in messages]
+    rows = [_bytes(encode(message.seq, message))[1:] for message in messages]
     noted = [_bytes(encode_record(0, record))[1:] for record in records]
-    return [*_columns(rows, 11), *_columns(noted, 4)]
+    return [*_columns(rows, 10), *_columns(noted, 4)]
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:

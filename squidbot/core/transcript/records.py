@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, ForwardRef, Generic, TypeAlias, TypeVar
 
-from squidbot.core.errors import BusyError, DamagedStoreError, StoreError
+from squidbot.core.errors import BusyError, DamagedStoreError, StoreError, UnconfirmedError
 from squidbot.core.messages import Record
 
 if TYPE_CHECKING:
@@ -216,13 +216,15 @@ def retry(  # noqa: PLR0913  # where, what, and how it is told and waited for
 
     Raises:
         BusyError: others never stopped.
-        StoreError: the store failed.
+        StoreError: the store failed; UnconfirmedError if it is unknown whether `act` was done.
     """
     look = look or partial(store.head, session_id)
     for _ in pauses(wait):
         head = look()
         try:
             return act(head)
+        except UnconfirmedError:  # what is behind `head` may be its own
+            raise
         except StoreError:
             if store.head(session_id) == head:
                 raise
