@@ -25,7 +25,18 @@ from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for,
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals
 from squidbot.wiring.prompting import PromptLibrary
-from squidbot.wiring.registry import INDEXES, TIMERS, Counters, check_offered, collected, make, relay_of, store_name
+from squidbot.wiring.registry import (
+    INDEXES,
+    TIMERS,
+    Counters,
+    beside,
+    check_offered,
+    collected,
+    make,
+    relay_of,
+    store_given,
+    store_name,
+)
 from squidbot.wiring.streams import wait
 from squidbot.wiring.turnlog import TurnLog
 
@@ -46,7 +57,7 @@ if TYPE_CHECKING:
 class Wired:
     """An engine with its adapters, and what its sessions are opened from."""
 
-    def __init__(self, loaded: Loaded, registry: Registry, relay: Relay, hooks: Hooks) -> None:
+    def __init__(self, loaded: Loaded, registry: Registry, relay: Relay, hooks: Hooks, pool: object = None) -> None:
         """Make the adapters that the settings name; use `wire`.
 
         Raises:
@@ -60,14 +71,13 @@ class Wired:
         self._asked: set[str] = set()
         self._registry = registry
         self._counters = Counters(loaded, registry)
-        path = loaded.settings.store.path
-        # The file that the store is in; "" for none.
-        self.place = loaded.absolute(path) if path else ""
-        # Beside it: what is being forgotten now, and which files were written of what it has.
+        path, key = loaded.settings.store.path, f"{loaded.source}.store.adapter"
+        self.store = make("store", registry.stores, store_name(loaded), store_given(loaded, pool), key)
+        # What files beside the store are named after; "" for none. For one in a file it is the file.
+        self.place = beside(loaded)
+        # Beside it: what is being forgotten now, if the store keeps no tasks itself; and the files written from it.
         self.pending = f"{self.place}-forgetting" if path else ""
-        self.written = f"{self.place}-written" if path else ""
-        key = f"{loaded.source}.store.adapter"
-        self.store = make("store", registry.stores, store_name(loaded), self.place, key)
+        self.written = f"{self.place}-written" if self.place else ""
         retention = loaded.settings.snapshots.retention
         self.prompts = PromptLibrary(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counters.of)
@@ -334,8 +344,10 @@ class Wired:
             close()
 
 
-def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
+def wire(loaded: Loaded, extensions: Iterable[object] = (), pool: object = None) -> Wired:
     """Return an engine with the adapters that the settings name; `extensions` are modules or objects with hooks.
+
+    `pool` is one of psycopg's, in place of a pool of the store's own.
 
     A name that squidbot does not bring itself is looked for among the entry points of the group "squidbot".
 
@@ -346,4 +358,4 @@ def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
     """
     plugins, registry = collected(loaded, extensions)
     relay = relay_of(plugins, registry, loaded)
-    return Wired(loaded, registry, relay, Hooks(plugins, relay))
+    return Wired(loaded, registry, relay, Hooks(plugins, relay), pool)

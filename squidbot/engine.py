@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Mapping
@@ -108,21 +107,23 @@ def _source(name: str, value: object) -> object:
     return optional(instance(str, Path, called="a path, a mapping, or None"))(name, value)
 
 
-@takes(source=_source, extensions=items(anything, "several"))
-def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
+@takes(source=_source, extensions=items(anything, "several"), pool=anything)
+def load(
+    source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = (), pool: object = None
+) -> Engine:
     """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
 
-    None takes ./squidbot.toml if there is one, else the defaults: sessions end with the process (set `store.path` to
-    keep them), tokens are counted by character classes, the window is 32,768 tokens.
-    `extensions` are modules or objects with hooks, beside those that the settings name.
+    None takes ./squidbot.toml if there is one, else the defaults: sessions end with the process (set `store.path` or
+    `store.url` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
+    `extensions` are modules or objects with hooks, beside those that the settings name. `pool` is a
+    `psycopg_pool.ConnectionPool` of yours, with `autocommit`, for a store in PostgreSQL; it stays open.
 
     Raises:
         ConfigError: a setting is wrong; the text names it with its path.
         StoreError: the store can't be opened.
     """
-    engine = Engine(wire(load_settings(source), extensions))
-    if engine.wired.pending and os.path.exists(engine.wired.pending):  # noqa: PTH110  # each start asks
-        forget.finish(engine.wired)
+    engine = Engine(wire(load_settings(source), extensions, pool))
+    forget.finish(engine.wired)
     return engine
 
 

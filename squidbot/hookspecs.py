@@ -94,7 +94,7 @@ class Register(Protocol):
     """Registers adapters under the names that squidbot.toml uses. A name that is taken raises a ConfigError."""
 
     def store(self, name: str, factory: Callable[[str], Store]) -> None:
-        """Offer a store for `store.adapter`. The factory gets the absolute `store.path`, or "" if none is set."""
+        """Offer a store for `store.adapter`. The factory gets the absolute `store.path`, or `store.url`, or ""."""
 
     def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
         """Offer a token counter for `budget.counter`. The factory gets REST of "NAME:REST", or ""."""

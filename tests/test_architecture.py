@@ -243,6 +243,7 @@ COMPANIONS = {
     "faiss": {"numpy"},
     "lancedb": {"numpy", "pyarrow"},
     "onnxruntime": {"numpy", "tokenizers"},
+    "psycopg": {"psycopg_pool"},
 }
 # Adapters that need no package: named after what they read, where they look, or whom they ask. "common" is shared code.
 PACKAGELESS = frozenset({"common", "stdlib", "gguf", "gpus", "hub", "ollama", "servers"})

@@ -107,7 +107,7 @@ OTHER_KEYS = {
     "prompt": "clock folder mode",
     "session": "max_messages",
     "snapshots": "auto_fraction keep_all_hours keep_every_nth max max_age_days",
-    "store": "adapter path",
+    "store": "adapter connections path schema tenant url",
     "summary": "interval_minutes llm min_input_tokens min_messages mode scheduler",
     "ui": "show_context_messages",
     "window": "default kv_type max min safety_fraction sizing vram_margin_mib",
@@ -308,6 +308,16 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
         ({"gpu": {"probe": 1}}, "must be a string, not 1 @ {}"),
         ({"store": {"adapter": ["x"]}}, "must be a string, not ['x'] @ {}"),
+        ({"store": {"url": "agents"}}, "must be an address, such as postgresql://USER@HOST/DATABASE @ {}"),
+        (
+            {"store": {"url": "postgresql+psycopg://h/d"}},
+            "must begin with postgresql://, not postgresql+psycopg:// @ {}",
+        ),
+        (
+            {"store": {"url": "postgresql://h/d?password=x"}},
+            "holds a password: set PGPASSWORD, or write it into ~/.pgpass @ {}",
+        ),
+        ({"store": {"schema": "a b"}}, "must be a name of a-z, 0-9 and _, at most 63 characters @ {}"),
         ({"store": {"path": ""}}, "must name a file, not ''; " + NO_FILE),
         (
             {"store": {"path": " "}},
@@ -763,7 +773,9 @@ def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
     """A misspelt key is refused, in a table and at the top."""
     with pytest.raises(ConfigError) as caught:
         load_settings({"store": {"file": "x.db"}})
-    assert str(caught.value) == "unknown key file, known: path, adapter @ argument.store"
+    assert (
+        str(caught.value) == "unknown key file, known: path, url, adapter, schema, tenant, connections @ argument.store"
+    )
     with pytest.raises(ConfigError, match=r"unknown key budgets; did you mean budget\? @ argument$"):
         load_settings({"budgets": {}})
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit import PromptSession
@@ -14,11 +12,12 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from squidbot.adapters.common.files import make_file, make_folder
+from squidbot.adapters.common.files import make_file, state_folder
 from squidbot.chat.screen import colours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from prompt_toolkit.key_binding import KeyPressEvent
 
@@ -50,18 +49,14 @@ def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
 
 
 def _history_file() -> Path | None:
-    """Return the history file, created if missing, for its owner only; None if it can't be created.
-
-    It is in $XDG_STATE_HOME, or ~/.local/state (XDG Base Directory 0.8).
-    """
+    """Return the history file, created if missing, for its owner only; None if it can't be created."""
+    folder = state_folder()
     try:
-        state = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
-        path = Path(state) / "squidbot" / "chat-history"
-        make_folder(path.parent)
-        make_file(path)
-    except (OSError, RuntimeError):  # the home is missing or read-only
+        if folder is not None:
+            make_file(folder / "chat-history")
+    except OSError:  # read-only
         return None
-    return path
+    return folder / "chat-history" if folder else None
 
 
 def _keys() -> KeyBindings:

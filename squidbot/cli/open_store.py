@@ -24,6 +24,7 @@ from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
 from squidbot.memory import SessionLister, provider_of, sessions_of
+from squidbot.wiring.registry import store_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -460,7 +461,7 @@ def without_store(loaded: Loaded) -> Iterator[Wired]:
     Raises:
         ConfigError: an adapter or extension of the settings is missing.
     """
-    wired = wire(loaded.changed(store={"path": "", "adapter": None}))
+    wired = wire(loaded.changed(store={"path": "", "url": "", "adapter": "stdlib"}))
     try:
         yield wired
     finally:
@@ -468,16 +469,18 @@ def without_store(loaded: Loaded) -> Iterator[Wired]:
 
 
 def with_store(loaded: Loaded, path: str) -> Loaded:
-    """Return settings with the store in this file."""
-    return loaded.changed(store={"path": str(Path(path).absolute()), "adapter": "sqlite3"})
+    """Return settings with the store in this file, or at this address."""
+    if "://" in path:
+        return loaded.changed(store={"path": "", "url": path, "adapter": None})
+    return loaded.changed(store={"path": str(Path(path).absolute()), "url": "", "adapter": "sqlite3"})
 
 
 def _loaded(path: str | None) -> Loaded:
     loaded = load_settings()
     if path is not None:
         return with_store(loaded, path)
-    if not loaded.settings.store.path and loaded.settings.store.adapter is None:
-        raise ConfigError("no store: pass --store FILE.db, or set store.path in ./squidbot.toml")
+    if store_name(loaded) == "stdlib" and loaded.settings.store.adapter is None:
+        raise ConfigError("no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml")
     return loaded
 
 

@@ -73,6 +73,26 @@ def a_path(value: object) -> object:
     return value
 
 
+def a_url(value: object) -> object:
+    """Refuse what is no address of a server, and passwords in its options: files are copied and shown."""
+    url = str(PLAIN[str](value)).strip()
+    scheme, _, rest = url.partition("://")
+    if not rest or not scheme.isascii() or not scheme.replace("+", "").isalnum():
+        raise ValueError("must be an address, such as postgresql://USER@HOST/DATABASE")
+    if "+" in scheme or scheme == "postgres":
+        raise ValueError(f"must begin with postgresql://, not {scheme}://")
+    if "password=" in url.partition("?")[2].lower():
+        raise ValueError("holds a password: set PGPASSWORD, or write it into ~/.pgpass")
+    return url
+
+
+def a_schema(value: object) -> object:
+    """Refuse names that PostgreSQL takes in quotes only."""
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", str(PLAIN[str](value))):
+        raise ValueError("must be a name of a-z, 0-9 and _, at most 63 characters")
+    return value
+
+
 def an_embedder(value: object) -> object:
     """Refuse the names that a Python package of other systems loads; squidbot runs an export of the same model."""
     name = PLAIN[str](value)
@@ -215,6 +235,9 @@ Minutes = Annotated[
 ]
 FilePath = Annotated[str, a_path]
 StoreFile = Annotated[str, a_file]
+StoreUrl = Annotated[str, a_url]
+SchemaName = Annotated[str, a_schema]
+Connections = Annotated[int, number(int, lambda one: one > 0, "> 0")]
 LogFile = Annotated[str, a_log]
 Names = Annotated[tuple[str, ...], texts]
 Patterns = Annotated[tuple[str, ...], patterns]

@@ -58,9 +58,10 @@ def check_secrets(raw: Mapping[str, object], source: str) -> None:
 def _secrets(raw: Mapping[str, object], place: str, adapter: str) -> Iterator[str]:
     said = raw.get("adapter", adapter)
     adapter = said if isinstance(said, str) else adapter
-    variable = USUAL_KEYS.get(adapter, " or ".join(USUAL_KEYS.values()))
+    usual = USUAL_KEYS.get(adapter, " or ".join(USUAL_KEYS.values()))
     for key, value in raw.items():
         path = f"{place}.{key}"
+        variable = "PGPASSWORD" if path.endswith(".store.url") else usual
         if isinstance(value, Mapping):
             yield from _secrets(value, path, adapter)
         elif _SECRET.fullmatch(str(key)):

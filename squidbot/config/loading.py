@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from squidbot.config.schema import PriceEntry
 
 FILE_NAME = "squidbot.toml"
+# The variable with the address of the database server.
+STORE_URL = "SQUIDBOT_STORE_URL"
 Raw = dict[str, Any]
 
 # Other names of keys: their paths, and the keys they stand for.
@@ -104,6 +107,25 @@ class Loaded:
     def _origin(self, path: Place, value: object) -> Origin:
         shown = "auto" if path[-1] == "n_gpu_layers" and value == AUTO_LAYERS else value
         return Origin(_dotted(path), shown, self.named.get(path, "default"))
+
+    @property
+    def store_url(self) -> str:
+        """The address of the database server that keeps sessions; "" for none.
+
+        That of the variable SQUIDBOT_STORE_URL, where the settings name no store. It may hold a password.
+        """
+        store = self.settings.store
+        return store.url or ("" if store.path or store.adapter else os.environ.get(STORE_URL, ""))
+
+    @property
+    def store_place(self) -> str:
+        """Where sessions are kept, for people: a file, or an address without its password; "" for in memory."""
+        store, url = self.settings.store, self.store_url
+        if store.path and not url:
+            return self.absolute(store.path)
+        scheme, separator, rest = url.partition("://")
+        login, at, host = rest.partition("?")[0].rpartition("@")
+        return f"{scheme}{separator}{login.partition(':')[0]}{at}{host}"
 
     def absolute(self, path: str) -> str:
         """Return a path of the settings as an absolute path; "~" is the user's home."""

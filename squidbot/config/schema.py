@@ -16,6 +16,7 @@ from squidbot.config.checks import (
     Amount,
     Bytes,
     CacheType,
+    Connections,
     Count,
     Day,
     Days,
@@ -31,11 +32,13 @@ from squidbot.config.checks import (
     Names,
     Options,
     Patterns,
+    SchemaName,
     Seconds,
     Share,
     Shares,
     Sized,
     StoreFile,
+    StoreUrl,
     Tokens,
     TokensOrZero,
     Variable,
@@ -445,7 +448,9 @@ class MemoryTable:
         "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
     )
     path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
-    isolation: Isolation = key("bot", "What separates facts, beside tenant and user; without a user, the thread does.")
+    isolation: Isolation = expert(
+        "bot", "What separates facts, beside tenant and user; without a user, the thread does."
+    )
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
     allow_tools: bool | None = expert(
@@ -527,10 +532,21 @@ class ContextTable:
 class StoreTable:
     """`[store]`: where to store sessions."""
 
-    path: StoreFile = key("", "File of sessions. Not set: they end with the process.")
-    adapter: str | None = expert(
-        None, "Store: `sqlite3`, `stdlib` (in memory), an extension. Not set: sqlite3 with a path, else in memory."
+    path: StoreFile = key("", "File of sessions. Without it and `url`, they end with the process.")
+    url: StoreUrl = key(
+        "", "PostgreSQL, in place of a file: `postgresql://USER@HOST/DATABASE`; or the variable SQUIDBOT_STORE_URL."
     )
+    adapter: str | None = expert(
+        None, "Store: `sqlite3`, `psycopg`, `stdlib` (in memory), an extension. Not set: by `path` and `url`."
+    )
+    schema: SchemaName = expert("squidbot", "The schema of the tables in PostgreSQL.")
+    tenant: str | None = expert(None, "Whose rows of the database this program reads and writes. Not set: no tenant's.")
+    connections: Connections = expert(8, "How many connections to PostgreSQL this program opens at most.")
+
+    def __post_init__(self) -> None:
+        """Refuse two places."""
+        if self.path and self.url:
+            raise ValueError("path and url are both set: keep one")
 
 
 @dataclass(frozen=True)

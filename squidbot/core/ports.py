@@ -567,6 +567,32 @@ class SupportsClaims(Protocol):
         """
 
 
+@runtime_checkable
+class SupportsTasks(SupportsClaims, Protocol):
+    """An optional part of a store: it keeps what a program has begun, so that another one ends it if that one dies."""
+
+    def tasks(self) -> list[str]:
+        """Return the tasks that were begun and not ended, oldest first.
+
+        Raises:
+            StoreError: they can't be read.
+        """
+
+    def add_task(self, task: str) -> None:
+        """Note a task before it begins; durable on return.
+
+        Raises:
+            StoreError: it was not noted.
+        """
+
+    def end_task(self, task: str) -> None:
+        """Remove a task; ignore one that is not there.
+
+        Raises:
+            StoreError: it is still there.
+        """
+
+
 # What the core asks of extensions during a call; what changes a request is frozen with it.
 
 

@@ -1,8 +1,8 @@
 """Forgetting on request, wherever squidbot keeps texts: messages, sessions, all data of a user.
 
 Messages leave the session first (`core.forgetting`), then everything made from them: facts, journal entries with the
-page for people, turns in the log, and the memory index of these. A file beside the store records the task, without
-texts: if a process dies before the end, the next one that opens the store finishes it.
+page for people, turns in the log, and the memory index of these. The store, or a file beside it, records the task,
+without texts: if a process dies before the end, the next one that opens the store finishes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from squidbot.core.events import Event
 from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, NOBODY, Scope, View
 from squidbot.core.messages import Category
-from squidbot.core.ports import SupportsDrop
+from squidbot.core.ports import SupportsDrop, SupportsTasks
 from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
@@ -58,6 +58,10 @@ _FENCED: Final = re.compile(
 # Most shorter lower-case words are common: "is", "with", "code".
 LEAST_CHARS: Final = 5
 PAGE_ROWS: Final = 1_000
+# The claim of who forgets, in a store that several machines share: its name, how long it holds, and how long to wait.
+FORGETTING: Final = "forgetting"
+CLAIM_SECONDS: Final = 120.0
+CLAIM_WAIT_SECONDS: Final = 0.2
 # Facts per page.
 PAGE_FACTS: Final = 500
 
@@ -237,9 +241,9 @@ def finish(wired: Wired) -> None:
 
     A failure becomes an event `degraded`; the next process that opens the store tries again.
     """
-    if not wired.pending or not Path(wired.pending).exists():
-        return
     try:
+        if not _has_pending(wired):
+            return
         with _pending(wired, waits=False) as pending:
             _finish_all(wired, pending)
     except (SquidbotError, OSError) as error:
@@ -247,7 +251,13 @@ def finish(wired: Wired) -> None:
         wired.relay.notify(Event(events.DEGRADED, "", cause))
 
 
-def _finish_all(wired: Wired, pending: _PendingFile) -> None:
+def _has_pending(wired: Wired) -> bool:
+    if isinstance(wired.store, SupportsTasks):
+        return bool(wired.store.tasks())
+    return bool(wired.pending) and os.path.exists(wired.pending)  # noqa: PTH110  # each start asks
+
+
+def _finish_all(wired: Wired, pending: _PendingFile | _PendingTasks) -> None:
     for task in list(pending.tasks):
         if not task.is_whole and not _forgotten_by(wired, task):
             core_of(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
@@ -544,7 +554,7 @@ class _PendingFile:
     def _write(self, tasks: list[_PendingForget]) -> None:
         self.tasks = tasks
         if self._file is not None:
-            data = b"".join(json.dumps(as_fields(task), default=sorted).encode() + b"\n" for task in tasks)
+            data = b"".join(_task_text(task).encode() + b"\n" for task in tasks)
             self._file.seek(0)
             self._file.write(data)
             self._file.truncate(len(data))
@@ -552,15 +562,46 @@ class _PendingFile:
             os.fsync(self._file.fileno())
 
 
-@contextmanager
-def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile]:
-    """Yield the file of forget tasks of a store; only one process and thread at a time forgets.
+class _PendingTasks:
+    """The forget tasks in a store, for who holds the claim of forgetting in it."""
 
-    If another process forgets and `waits` is False, yield an empty one.
+    def __init__(self, store: SupportsTasks, holder: str, tasks: Iterable[str] = ()) -> None:
+        """Take the tasks that others left."""
+        self._store, self._holder = store, holder
+        self.tasks = [*map(_read_task, tasks)]
+
+    def claim(self) -> bool:
+        """Claim to be the one that forgets, or renew the claim; return whether it is held."""
+        return self._store.claim(FORGETTING, FORGETTING, self._holder, time.time(), CLAIM_SECONDS)
+
+    def note(self, task: _PendingForget) -> None:
+        """Record a task that begins now, durably."""
+        self._store.add_task(_task_text(task))
+        self.tasks.append(task)
+
+    def end(self, task: _PendingForget) -> None:
+        """Remove a finished task."""
+        self._store.end_task(_task_text(task))
+        self.tasks.remove(task)
+        self.claim()
+
+
+def _task_text(task: _PendingForget) -> str:
+    return json.dumps(as_fields(task), default=sorted)
+
+
+@contextmanager
+def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile | _PendingTasks]:
+    """Yield the forget tasks of a store; only one process and thread at a time forgets.
+
+    If another process forgets and `waits` is False, yield none.
 
     Raises:
-        StoreError: the file can't be written; nothing was begun.
+        StoreError: a task can't be written; nothing was begun.
     """
+    if isinstance(wired.store, SupportsTasks):
+        yield from _claimed(wired.store, waits=waits)
+        return
     path = Path(wired.pending)
     file = None
     if wired.pending and Path(wired.place).exists():
@@ -576,6 +617,21 @@ def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile]:
             if not pending.tasks:
                 path.unlink(missing_ok=True)
             file.close()
+
+
+def _claimed(store: SupportsTasks, *, waits: bool) -> Iterator[_PendingTasks]:
+    """Yield the forget tasks in a store, under the claim of forgetting: it passes to others if this process dies."""
+    holder = secrets.token_hex(8)
+    pending = _PendingTasks(store, holder)
+    while not pending.claim():
+        if not waits:
+            yield pending
+            return
+        time.sleep(CLAIM_WAIT_SECONDS)
+    try:
+        yield _PendingTasks(store, holder, store.tasks())
+    finally:
+        store.release(FORGETTING, FORGETTING, holder)
 
 
 def _locked(path: Path, *, waits: bool) -> BinaryIO | None:

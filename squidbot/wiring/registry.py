@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import pluggy
 
 from squidbot import hookspecs
+from squidbot.adapters.common.files import append, make_file, state_folder
 from squidbot.adapters.common.packages import extra_of, how_to_get, missing
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.hermes import Hermes
@@ -63,6 +65,35 @@ def _everything(*given: object) -> Sequence[object]:
     return given
 
 
+class StoreServer(str):
+    """The address of a database server, and which part of it is used."""
+
+    __slots__ = ("connections", "pool", "schema", "tenant")
+    pool: object
+    schema: str
+    tenant: str | None
+    connections: int
+
+    @classmethod
+    def of(cls, loaded: Loaded, pool: object = None) -> StoreServer:
+        """Return that of the settings; `pool` is one of the caller's."""
+        store, made = loaded.settings.store, cls(loaded.store_url)
+        made.pool, made.schema, made.tenant, made.connections = pool, store.schema, store.tenant, store.connections
+        return made
+
+
+def _server(given: object) -> Mapping[str, object]:
+    """Return the arguments of a store in PostgreSQL.
+
+    Raises:
+        ConfigError: no server is named.
+    """
+    if not isinstance(given, StoreServer) or not (given or given.pool):
+        raise ConfigError("the store psycopg needs a server; set store.url")
+    more = {"schema": given.schema, "tenant": given.tenant, "pool": given.pool, "most_connections": given.connections}
+    return {"url": str(given), **more}
+
+
 def _definition(definition: Definition, _: TokenCounter) -> Sequence[object]:
     return (definition,)
 
@@ -107,6 +138,7 @@ PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _adapter("apscheduler:ApschedulerTimer", _nothing)}
 # By kind and name: the adapter, and how to make its arguments from those of the factory.
 ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("store", "psycopg"): lambda given: _load("psycopg:PostgresqlStore")(**_server(given)),
     ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
     ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
     ("memory", "stdlib"): _adapter("sqlite3.memory.store:InMemoryMemoryStore", _nothing),
@@ -400,7 +432,39 @@ def counter_specs(loaded: Loaded) -> list[str]:
 
 def store_name(loaded: Loaded) -> str:
     """Return the name of the store that keeps sessions."""
-    return loaded.settings.store.adapter or ("sqlite3" if loaded.settings.store.path else "stdlib")
+    store, url = loaded.settings.store, loaded.store_url
+    if store.adapter or not url:
+        return store.adapter or ("sqlite3" if store.path else "stdlib")
+    scheme = url.partition("://")[0]
+    if scheme not in {"postgresql", "postgres"}:
+        raise ConfigError(f"no store of ours is for {scheme}://; name its adapter @ {loaded.source}.store.adapter")
+    return "psycopg"
+
+
+def store_given(loaded: Loaded, pool: object = None) -> str:
+    """Return what the factory of the store gets: the absolute path of a file, or an address; "" for neither."""
+    path = loaded.settings.store.path
+    return loaded.absolute(path) if path else StoreServer.of(loaded, pool)
+
+
+def beside(loaded: Loaded) -> str:
+    """Return how names of files begin that are kept beside the store; "" for none.
+
+    With the name of the store's file; beside a server, in a folder of this user on this machine.
+    """
+    path = loaded.settings.store.path
+    if path or store_name(loaded) != "psycopg":
+        return loaded.absolute(path) if path else ""
+    store, folder = loaded.settings.store, state_folder()
+    place = f"{loaded.store_place} {store.schema} {store.tenant or ''}"
+    made = folder / blake2b(place.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() if folder else None
+    try:
+        if made is not None and not made.exists():
+            make_file(made)
+            append(made, f"{place}\n".encode("utf-8", "replace"))  # for people: what the files beside it are of
+    except OSError:
+        return ""
+    return str(made or "")
 
 
 def split_spec(spec: str) -> tuple[str, str]:
@@ -554,9 +618,8 @@ class Counters:
 
     def _kept(self, made: TokenCounter) -> TokenCounter:
         """Let a counter over an API store its counts beside the sessions."""
-        path = self._loaded.settings.store.path
-        if path and isinstance(made, KeepsCounts):
-            made.keep(f"{self._loaded.absolute(path)}{COUNTS_SUFFIX}")
+        if isinstance(made, KeepsCounts) and (path := beside(self._loaded)):
+            made.keep(f"{path}{COUNTS_SUFFIX}")
         return made
 
     def _place(self, spec: str) -> str:

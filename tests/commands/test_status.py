@@ -133,7 +133,7 @@ def test_status_names_a_store_that_nobody_offers(here: Path) -> None:
     """As a command that opens it does, and the answer is no."""
     (here / "squidbot.toml").write_text("[store]\nadapter = 'sqlite'\n", encoding="utf-8")
     (problem,) = answer(code=1)["problems"]
-    assert problem.startswith("store: unknown store 'sqlite', known: sqlite3, stdlib; ")
+    assert problem.startswith("store: unknown store 'sqlite', known: psycopg, sqlite3, stdlib; ")
     assert problem.endswith("did you mean sqlite3? @ squidbot.toml.store.adapter")
 
 

@@ -154,6 +154,19 @@ def has_name(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def state_folder() -> Path | None:
+    """Return the folder of what programs of this user keep, made if it is missing; `None` if it can't be made.
+
+    It is `squidbot` in $XDG_STATE_HOME, or in ~/.local/state (XDG Base Directory 0.8).
+    """
+    try:
+        folder = Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()) / "squidbot"
+        make_folder(folder)
+    except (OSError, RuntimeError):  # the home is missing or read-only
+        return None
+    return folder
+
+
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Create a folder and its parents if missing; new ones are private to their owner.
 

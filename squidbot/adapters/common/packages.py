@@ -23,6 +23,7 @@ Extra = Literal[
     "onnxruntime",
     "openai",
     "openai-agents",
+    "postgresql",
     "pydantic-ai",
     "tiktoken",
     "xllamacpp",
@@ -49,5 +50,5 @@ def how_to_get(encoding: str) -> str:
 
 def extra_of(name: str) -> Extra | None:
     """Return the extra for an adapter's name in settings and imports; `None` if there is none."""
-    spelled = name.replace("_", "-")
+    spelled = {"psycopg": "postgresql"}.get(name, name.replace("_", "-"))
     return next((extra for extra in EXTRAS if extra == spelled), None)

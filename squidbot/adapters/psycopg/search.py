@@ -84,7 +84,7 @@ def add_blocks(server: Server, connection: Connection[Any], session_id: str, no:
         server.execute(connection, ADD_BLOCK, (no, rows[first][0] // BLOCK, *block))
 
 
-class Postings:
+class SessionWords:
     """The messages of a session by their terms: `core.recall.search.Postings`, within one transaction."""
 
     def __init__(self, server: Server, connection: Connection[Any], session_id: str, no: int, messages: int) -> None:

@@ -22,7 +22,7 @@ from squidbot.adapters.common.cells import (
     stored_text,
 )
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_id, refuse_misfit, refuse_other_writer, shown_id
-from squidbot.adapters.psycopg.search import BLOCK, LOCK_WORDS, UNINDEX, Postings, add_blocks
+from squidbot.adapters.psycopg.search import BLOCK, LOCK_WORDS, UNINDEX, SessionWords, add_blocks
 from squidbot.adapters.psycopg.server import NEWEST, Server
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
@@ -350,7 +350,7 @@ class PostgresqlStore:
                 session = self._session(connection, HEAD, key)
                 if not session.messages:
                     return []
-                postings = Postings(self._server, connection, session_id, session.no, session.messages)
+                postings = SessionWords(self._server, connection, session_id, session.no, session.messages)
                 behind = len(postings.behind)
                 return best(wanted, postings, limit, after)
 

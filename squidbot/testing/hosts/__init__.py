@@ -754,9 +754,9 @@ class FailingSummarizer:
 def summarized_by(model: FailingSummarizer) -> Iterator[None]:
     """Let every engine that is opened meanwhile use it for summaries."""
 
-    def changed(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
+    def changed(loaded: Loaded, extensions: Iterable[object] = (), pool: object = None) -> Wired:
         other = loaded.changed(summary={"llm": NAME, "min_messages": 2, "min_input_tokens": 100})
-        return wire(other, [*extensions, model])
+        return wire(other, [*extensions, model], pool)
 
     try:
         with patch.object(engine, "wire", changed):
