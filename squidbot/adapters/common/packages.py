@@ -23,6 +23,7 @@ Extra = Literal[
     "onnxruntime",
     "openai",
     "openai-agents",
+    "opentelemetry",
     "pydantic-ai",
     "tiktoken",
     "xllamacpp",
