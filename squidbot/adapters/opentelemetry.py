@@ -251,7 +251,7 @@ class Instruments:
         """Count an operation that took so long; `failure` is the class of its error, "" for none."""
         told = _of_kind(operation)
         model: Attributes = {"gen_ai.request.model": operation.model} if operation.model else {}
-        if operation.usage is not None:
+        if operation.usage is not None and not failure:  # a host records again what could not be stored
             counters = self._used if operation.name == "chat" else self._reported
             by = {**told, "gen_ai.token.modality": "text"} if operation.name == "chat" else model
             for counter, tokens in zip(counters, operation.usage, strict=False):

@@ -25,7 +25,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 import squidbot
 from squidbot.adapters.opentelemetry import CAPTURE
-from squidbot.core.errors import LLMError
+from squidbot.core.errors import LLMError, StoreError
 from squidbot.core.memory.view import MemoryQuery, NewMemory
 from squidbot.core.messages import Completion
 
@@ -177,13 +177,33 @@ def test_usage_of_the_hosts_calls_is_counted_under_names_of_our_own(exported: Ex
     assert found["squidbot.request.tokens"] == [(by, 3)]
 
 
+def test_usage_of_a_turn_that_could_not_be_stored_is_not_counted_twice(
+    exported: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host records it again."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    with load() as engine:
+        session = engine.session("s", window_tokens=4_096)
+        request = session.assemble("Hello")
+        with monkeypatch.context() as patched:
+            patched.setattr(engine.wired.store, "append", fail)
+            with pytest.raises(StoreError):
+                session.record(request.incoming, "Hello.", usage=USAGE)
+        session.record(request.incoming, "Hello.", usage=USAGE)
+    assert exported.metrics()["squidbot.usage.input_tokens"] == [({}, 1000)]
+    assert [attributes(span).get("error.type") for span in exported.spans("squidbot.record")] == ["StoreError", None]
+
+
 def test_compaction_tells_its_cause_its_price_and_the_first_message_that_moved(exported: Exported) -> None:
     """On the span of the request that it was made for; that later requests are compacted, they tell, too."""
     with load() as engine:
         session = engine.session("s", model="gpt-9", window_tokens=4_096)
         made = []
         for number in range(20):
-            request = session.assemble(f"Look at part {number}, please.")
+            request = session.assemble(f"Look at part {number}, please.", system="You look at parts.")
             made.append(request)
             session.record(request.incoming, "It is fine. " * 150)
     spans = [attributes(span) for span in exported.spans("squidbot.assemble")]
@@ -230,6 +250,7 @@ def test_undoing_and_asking_for_a_compaction_are_spans_of_their_own(exported: Ex
     change_by_hand()
     assert exported.span("squidbot.compact")["squidbot.compaction.cause"] == "manual"
     assert exported.span("squidbot.undo")["squidbot.compaction.cause"] == "undo"
+    assert "gen_ai.conversation.compacted" not in exported.span("squidbot.undo")  # all is sent raw again
     assert exported.span("squidbot.restore")["squidbot.compaction.cause"] == "restore"
     assert exported.span("squidbot.forget")["squidbot.forgotten.messages"] >= 1
     (compacted,) = exported.spans("squidbot.compact")
@@ -247,6 +268,8 @@ def test_memory_operations_have_the_conventions_names(exported: Exported) -> Non
         memories.search(MemoryQuery("coffee"), 2.0)
         session.search("part")
         session.history({"action": "search", "query": "part"})
+        later = engine.continued("s", "later", window_tokens=8_192)
+        later.history({"action": "search", "query": "fine", "id": "s"})
         memories.forget(first.memory_id)
     created = exported.span("create_memory")
     assert created == {
@@ -263,9 +286,9 @@ def test_memory_operations_have_the_conventions_names(exported: Exported) -> Non
         (told["gen_ai.memory.store.id"], told["gen_ai.memory.record.count"])
         for told in map(attributes, exported.spans("search_memory"))
     ]
-    assert stores == [("facts", 1), ("messages", 2), ("messages", 2)]
+    assert stores == [("facts", 1), ("messages", 2), ("messages", 2), ("messages", 2)]
     seconds = exported.metrics()["gen_ai.client.operation.duration"]
-    assert ({"gen_ai.operation.name": "search_memory", "gen_ai.memory.store.id": "messages"}, 2) in seconds
+    assert ({"gen_ai.operation.name": "search_memory", "gen_ai.memory.store.id": "messages"}, 3) in seconds
     assert ({"gen_ai.operation.name": "delete_memory", "gen_ai.memory.store.id": "facts"}, 1) in seconds
 
 
@@ -278,11 +301,28 @@ def test_facts_that_squidbot_searches_and_learns_by_itself_are_told_too(exported
         request = session.assemble("My name is Anna. Which tea do I brew?")
         session.record(request.incoming, "Green tea.")
         engine.run_jobs()
+        session.forget("m0")
     (assembled,), (searched,) = exported.spans("squidbot.assemble"), exported.spans("search_memory")
     assert searched.parent is not None
     assert searched.parent.span_id == assembled.context.span_id
-    learned = exported.spans("create_memory")[-1]
-    assert attributes(learned)["gen_ai.conversation.id"] == "s"
+    learned = attributes(exported.spans("create_memory")[-1])
+    assert learned["gen_ai.conversation.id"] == "s"
+    (deleted,), (forgotten,) = exported.spans("delete_memory"), exported.spans("squidbot.forget")
+    assert attributes(deleted)["gen_ai.memory.record.count"] == learned["gen_ai.memory.record.count"] == 1
+    assert deleted.parent is not None
+    assert deleted.parent.span_id == forgotten.context.span_id
+
+
+def test_facts_that_are_merged_are_updated(exported: Exported) -> None:
+    """The newer one stands for the older one."""
+    with load(memory={"merge": True}) as engine:
+        session = engine.session("s", window_tokens=8_192, scope=squidbot.Scope(user="anna"))
+        for what in ("the parser", "the new parser"):
+            said = f"We decided to deploy {what} from the blue cluster."
+            session.record({"role": "user", "content": said}, "Good.")
+            engine.run_jobs()
+    updated = exported.span("update_memory")
+    assert (updated["gen_ai.conversation.id"], updated["gen_ai.memory.record.count"]) == ("s", 1)
 
 
 def everything(extension: Extension) -> None:
@@ -339,7 +379,8 @@ def test_content_is_exported_if_it_is_asked_for(
     monkeypatch.setenv(CAPTURE, value)
     everything(Extension())
     searched = [attributes(span) for span in exported.spans("search_memory")]
-    assert any(told.get("gen_ai.memory.query.text") == HOSTILE for told in searched)
+    queries = {(told["gen_ai.memory.store.id"], told["gen_ai.memory.query.text"]) for told in searched}
+    assert queries >= {("facts", HOSTILE), ("messages", HOSTILE)}
     records = [record for told in searched for record in json.loads(told.get("gen_ai.memory.records", "[]"))]
     assert any(record["id"].startswith("f-") and HOSTILE in record["content"] for record in records)
     assert any(record["id"].startswith("m") and HOSTILE in record["content"] for record in records)
@@ -448,7 +489,8 @@ def test_extensions_spans_are_children_and_get_none_of_our_events(exported: Expo
             with exported.provider.get_tracer("app").start_as_current_span("own"):
                 raise ValueError(prompt)
 
-    with load(Spanned()) as engine, exported.provider.get_tracer("app").start_as_current_span("turn"):
+    # An event outside of any call of a session: the engine has started.
+    with exported.provider.get_tracer("app").start_as_current_span("turn"), load(Spanned()) as engine:
         engine.session("s", window_tokens=4_096).assemble("Hello")
     (own,), (turn,), (assembled,) = (exported.spans(name) for name in ("own", "turn", "squidbot.assemble"))
     assert own.parent is not None
