@@ -22,7 +22,7 @@ from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import MemoryService, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
-from squidbot.wiring.extensions import Hooks, learn_model, window_of
+from squidbot.wiring.extensions import Hooks, learn_model, watched_model, window_of
 from squidbot.wiring.journal import Journals
 from squidbot.wiring.prompting import PromptLibrary
 from squidbot.wiring.registry import (
@@ -85,7 +85,13 @@ class Wired:
         # Where turns are written for who looks for a fault; None for nowhere.
         self.turn_log: TurnLog | None = None
         self.remembering = MemoryService(
-            loaded, registry, relay, hooks, embedder=self.embedder, index_of=self.vector_index
+            loaded,
+            registry,
+            relay,
+            hooks,
+            embedder=self.embedder,
+            index_of=self.vector_index,
+            watch=relay.watch,
         )
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)
@@ -249,8 +255,8 @@ class Wired:
             raise ConfigError(
                 f"no language model set: set {key} to a model alias, or to NAME:MODEL (docs/summaries.md)"
             )
-        if self.loaded.settings.model(spec).adapter:
-            return self.models.llm(spec)
+        if adapter := self.loaded.settings.model(spec).adapter:
+            return watched_model(self.models.llm(spec), adapter, self.relay)
         name, _, rest = spec.partition(":")
         place = f"{self.loaded.source}.{key}"
         if name not in self._registry.llms:
@@ -258,7 +264,7 @@ class Wired:
             known = ", ".join(sorted([*able, *self._registry.llms])) or "none"
             more = "use the alias of a model that has an adapter, or load an extension"
             raise ConfigError(f"unknown language model {name!r}, known: {known}; {more} @ {place}")
-        return make("language model", self._registry.llms, name, rest, place)
+        return watched_model(make("language model", self._registry.llms, name, rest, place), name, self.relay)
 
     def embedder(self) -> Embedder | None:
         """Return what makes vectors of durable facts, made anew; None where `memory.embedder` is "none".

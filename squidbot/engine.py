@@ -34,6 +34,7 @@ from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import NOBODY, Scope
 from squidbot.core.messages import Category
+from squidbot.core.operations import Operation
 from squidbot.core.text import stamp
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, stored_goals
@@ -466,7 +467,8 @@ class Engine:
             NotFoundError: there is no such session.
             StoreError: nothing was forgotten, or the rest is forgotten when the store is next opened.
         """
-        return forget.forget_session(self.wired, session_id, reason=reason)
+        with self.wired.relay.watch(Operation(name="forget", session_id=session_id, store="messages")):
+            return forget.forget_session(self.wired, session_id, reason=reason)
 
     @takes(user=text, reason=text)
     def forget_user(self, user: str, *, reason: str = "") -> forget.ForgetReport:
@@ -478,7 +480,8 @@ class Engine:
             NotFoundError: there is no data of this user.
             StoreError: the store cannot list or remove sessions, or the rest is forgotten when it is next opened.
         """
-        return forget.forget_user(self.wired, user, self._sessions(), reason=reason)
+        with self.wired.relay.watch(Operation(name="forget", store="messages")):  # an id of a user is personal data
+            return forget.forget_user(self.wired, user, self._sessions(), reason=reason)
 
     @takes(
         folder=path,

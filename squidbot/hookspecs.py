@@ -100,7 +100,7 @@ class Register(Protocol):
         """Offer a token counter for `budget.counter`. The factory gets REST of "NAME:REST", or ""."""
 
     def observer(self, name: str, factory: Callable[[], Observer]) -> None:
-        """Offer an observer for `observers`."""
+        """Offer an observer for `observers`. To time calls, it may have a `watch` (see `ports.OperationObserver`)."""
 
     def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
         """Offer a language model for `summary.llm`. The factory gets REST of "NAME:REST", or "".

@@ -19,6 +19,7 @@ from squidbot.core.events import Event
 from squidbot.core.memories import NOBODY, Scope, View
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.view import Memories
+from squidbot.core.operations import unwatched
 from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
 from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.config import Loaded
+    from squidbot.core.operations import Watch
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
@@ -233,11 +235,14 @@ class MemoryService:
         *,
         embedder: Callable[[], Embedder | None],
         index_of: Callable[[str, str, int], VectorIndex],
+        watch: Watch = unwatched,
     ) -> None:
         """Take settings and factories; failures go to the observer. Nothing is opened yet.
 
-        `index_of` opens the index of a path ("" for none), a model's name and its dimensions.
+        `index_of` opens the index of a path ("" for none), a model's name and its dimensions; `watch` lets observers
+        watch searches and changes.
         """
+        self._watch = watch
         self._hooks = hooks
         self._loaded = loaded
         self._registry = registry
@@ -417,6 +422,7 @@ class MemoryService:
             session_id,
             memory.min_relevance,
             chosen=chosen(self._hooks, session_id),
+            watch=self._watch,
         )
 
     def close(self) -> None:

@@ -33,6 +33,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Message, StoredMessage, Usage
+from squidbot.core.operations import Operation
 from squidbot.services.documents import CapPolicy
 from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from squidbot.core.forgetting import ForgetResult
     from squidbot.core.memories import Scope
     from squidbot.core.messages import ContextWindow
+    from squidbot.core.operations import SessionOperation
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.prompts import SystemPrompt
@@ -251,6 +253,52 @@ def _alone(act: Callable[Concatenate[Session, Given], Value]) -> Callable[Concat
     return called
 
 
+def _watched(
+    name: SessionOperation, seen: Callable[[Operation, Value], object]
+) -> Callable[[Callable[Concatenate[Session, Given], Value]], Callable[Concatenate[Session, Given], Value]]:
+    """Let observers watch a call of a session; `seen` writes the result into the operation."""
+
+    def decorated(act: Callable[Concatenate[Session, Given], Value]) -> Callable[Concatenate[Session, Given], Value]:
+        @wraps(act)
+        def called(self: Session, /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
+            relay, window = self.wired.relay, self.window
+            if not relay.watches:
+                return act(self, *args, **kwargs)
+            operation = Operation(
+                name=name, session_id=self.session_id, model=window.model, window_tokens=window.window_tokens
+            )
+            with relay.watch(operation):
+                result = act(self, *args, **kwargs)
+                seen(operation, result)
+            return result
+
+        return called
+
+    return decorated
+
+
+def _assembled(operation: Operation, made: Assembly) -> None:
+    operation.request_tokens = made.core.used_tokens
+    operation.plan, operation.is_changed = made.core.plan, made.event is not None
+
+
+def _compacted(operation: Operation, plan: PlanRecord | None) -> None:
+    operation.plan, operation.is_changed = plan, plan is not None
+
+
+def _restored(operation: Operation, plan: PlanRecord) -> None:
+    operation.plan, operation.is_changed = plan, True
+
+
+def _narrowed(operation: Operation, smaller: Session) -> None:
+    operation.window_tokens = smaller.window.window_tokens
+
+
+def _forgotten(operation: Operation, result: ForgetResult) -> None:
+    operation.store, operation.records = "messages", len(result.asked) + len(result.copies)
+    operation.plan, operation.is_changed = result.plan, result.plan is not None
+
+
 class Session:
     """One conversation in one context window. Threads may share it: its calls follow each other.
 
@@ -324,6 +372,7 @@ class Session:
         self._prompting.choose(name)
 
     @_alone
+    @_watched("assemble", _assembled)
     @takes(
         system=text,
         tools=items(mapping, "several definitions of tools"),
@@ -385,6 +434,7 @@ class Session:
         return Assembly(made, self._prompting.newest)
 
     @_alone
+    @_watched("overflowed", _narrowed)
     @takes(window_tokens=optional(tokens))
     def overflowed(self, window_tokens: int | None = None) -> Session:
         """Return this session in a smaller window, where the provider refused the newest request as too long.
@@ -422,7 +472,10 @@ class Session:
         """
         messages = self._spoken(said, "assistant", sender)
         reported = _reported(usage)
-        stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
+        now = time.time() if now is None else now
+        operation = Operation(name="record", session_id=self.session_id, model=self.window.model, usage=reported)
+        with self.wired.relay.watch(operation):
+            stored = self.core.record(*messages, usage=reported, now=now, key=key)
         if self._log is not None:
             self._log.recorded(stored, reported)
         if self._recorded is not None:
@@ -533,6 +586,7 @@ class Session:
         self.core.switch(line)
 
     @_alone
+    @_watched("compact", _compacted)
     def compact(self) -> PlanRecord | None:
         """Shorten what is sent now, whatever the pressure; None where there is nothing to shorten.
 
@@ -542,6 +596,7 @@ class Session:
         return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time()))
 
     @_alone
+    @_watched("undo", _restored)
     def undo(self) -> PlanRecord:
         """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
 
@@ -578,6 +633,7 @@ class Session:
         return self.core.snapshots()
 
     @_alone
+    @_watched("restore", _restored)
     @takes(name=text)
     def restore(self, name: str) -> PlanRecord:
         """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
@@ -592,6 +648,7 @@ class Session:
         return self.core.restore(name, self._inputs_again(), now=time.time())
 
     @_alone
+    @_watched("forget", _forgotten)
     @takes(reason=text)
     def forget(self, *seqs: int | str, reason: str = "") -> ForgetResult:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
@@ -714,7 +771,7 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        return self.lookups.history.search(query, limit=limit, offset=offset, now=time.time() if now is None else now)
+        return self.lookups.search(query, limit, offset, time.time() if now is None else now)
 
     @_alone
     @takes(now=timestamp)

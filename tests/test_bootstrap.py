@@ -179,7 +179,10 @@ def test_load_leaves_a_file_alone_when_it_is_no_store(tmp_path: Path) -> None:
         ),
         ({"budget": {"counter": "tokens"}}, "unknown token counter 'tokens', known: anthropic, bytes, chars3, "),
         ({"models": {"m": {"tokenizer": "hf:x"}}}, "unknown token counter 'hf', known: anthropic, bytes, chars3, "),
-        ({"observers": ["syslog"]}, "unknown observer 'syslog', known: structlog; extensions may add others"),
+        (
+            {"observers": ["syslog"]},
+            "unknown observer 'syslog', known: opentelemetry, structlog; extensions may add others",
+        ),
         ({"extensions": ["acme"]}, "no extension acme is installed @ argument.extensions"),
     ],
 )

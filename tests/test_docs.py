@@ -238,10 +238,14 @@ def test_every_certificate_that_is_documented_is_the_counters_own() -> None:
 
 
 def test_names_of_the_package_that_are_written_are_there() -> None:
-    """Each `squidbot.x.y` on a page is a module, or a name in one."""
+    """Each `squidbot.x.y` on a page is a module, or a name in one.
+
+    docs/observability.md names spans and metrics: adapters/test_opentelemetry.py checks these.
+    """
     found = {
         f"{page.name}: {name}": name
         for page in PAGES
+        if page.name != "observability.md"
         for name in re.findall(r"`(squidbot(?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8"))
     }
     files = (".toml", ".json", ".db", ".py")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from squidbot.core.devices import ProbeResult
     from squidbot.core.events import Event
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Summary,
         SummaryTask,
     )
+    from squidbot.core.operations import Operation
     from squidbot.core.sizing.header import RuntimeReport
 
 
@@ -46,6 +48,17 @@ class Observer(Protocol):
 
     def notify(self, event: Event) -> None:
         """Take one event."""
+
+
+@runtime_checkable
+class OperationObserver(Protocol):
+    """An optional part of an observer: it watches operations. What it raises never reaches the turn."""
+
+    def watch(self, operation: Operation) -> AbstractContextManager[object]:
+        """Return a context that is entered when the operation begins, and left at its end, with its error if it failed.
+
+        Both happen in the thread of the operation; operations within it come and go meanwhile.
+        """
 
 
 # Codecs of hosts' message forms.

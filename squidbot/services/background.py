@@ -26,6 +26,7 @@ from squidbot.core.last_request import REQUEST, tokens_used
 from squidbot.core.memories import NOBODY, WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
+from squidbot.core.operations import Operation
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.lines import LineStore, on_all_lines
@@ -384,6 +385,7 @@ def study_of(
         reads=remembering.learns_of,
         model=model,
         observer=wired.relay,
+        watch=wired.relay.watch,
     )
     return replace(study, rests=rests) if rests else study
 
@@ -441,7 +443,9 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
     store = wired.remembering.kept()
     if store is None:
         return ()
-    ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
+    with wired.relay.watch(Operation(name="delete_memory", session_id=session_id, store="facts")) as operation:
+        ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
+        operation.records = len(ids)
     if ids:
         wired.retract(ids, reason="removed facts whose only source was forgotten")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
@@ -466,7 +470,10 @@ def _merge(wired: Wired, done: LearningResult) -> None:
     plan = merges(list(held.values()), among_nearest(near), learnt)
     if plan:
         places = places_of(plan)
-        store.supersede(places)
+        operation = Operation(name="update_memory", session_id=done.unread.session_id, store="facts")
+        operation.records = len(places)
+        with wired.relay.watch(operation):
+            store.supersede(places)
         told = ", ".join(f"{gone} by {kept}" for gone, kept in places.items())
         wired.relay.notify(Event(events.FACTS_MERGED, done.unread.session_id, told))
 

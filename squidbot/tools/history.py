@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
 from squidbot.core.memory.injection import MessageSearch
-from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hit_page, hits_of, resolve, run_id, within
+from squidbot.core.operations import Operation
+from squidbot.core.recall.history import (
+    HITS,
+    PageMaker,
+    SearchRequest,
+    found_messages,
+    hit_page,
+    hits_of,
+    resolve,
+    run_id,
+    within,
+)
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.view.current import SessionContext
@@ -36,7 +47,7 @@ def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> s
     earlier = _ancestor(context, id.strip())
     if earlier:
         return _of_ancestor(context, earlier, lambda inner: found_in(inner, earlier, query, offset))
-    return context.own.history.search(query, offset=offset, now=context.now, hints=context.hints).text
+    return context.own.search(query, HITS, offset, context.now, context.hints).text
 
 
 def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
@@ -75,10 +86,13 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
         StoreError: the store failed.
     """
     asked = SearchRequest(query, offset, HITS, context.now)
-    hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
-    page = hit_page(asked, list(hits), context.meter, context.room, context.hints)
-    if page is None:
-        raise RecallError("too many hits for one answer; narrow the search")
+    operation = Operation(name="search_memory", session_id=session_id, store="messages", query=query)
+    with context.wired.relay.watch(operation):
+        hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
+        page = hit_page(asked, list(hits), context.meter, context.room, context.hints)
+        if page is None:
+            raise RecallError("too many hits for one answer; narrow the search")
+        found_messages(operation, page)
     return page.text
 
 

@@ -9,6 +9,8 @@ from squidbot.core.cached import cached_property
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import DEGRADED, Event
 from squidbot.core.memory.facts import utterances
+from squidbot.core.operations import Operation
+from squidbot.core.recall.history import found_messages
 from squidbot.core.transcript.documents import SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.memory.facts import Utterance
     from squidbot.core.messages import Cost
-    from squidbot.core.recall.history import Page
+    from squidbot.core.recall.history import HitPage, Page
     from squidbot.core.tokens.counters import Meter
     from squidbot.tools.tool import Tool
     from squidbot.wiring.extensions import SessionHooks
@@ -102,6 +104,14 @@ class SessionTools:
     def scope(self) -> Scope:
         """The scope of its facts and its journal."""
         return self._place.scope
+
+    def search(self, query: str, limit: int, offset: int, now: float, hints: Hints = HINTS) -> HitPage:
+        """Return a page of the messages that answer a query."""
+        operation = Operation(name="search_memory", session_id=self.session_id, store="messages", query=query)
+        with self.wired.relay.watch(operation):
+            page = self.history.search(query, limit=limit, offset=offset, now=now, hints=hints)
+            found_messages(operation, page)
+        return page
 
     def recall(self, handle: str, offset: int, now: float) -> Page:
         """Return a page of messages, and record it at the end of the transcript."""

@@ -13,7 +13,8 @@ from squidbot.core import events
 from squidbot.core.budget import MOST_TOKENS
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
-from squidbot.core.messages import Category, Completion
+from squidbot.core.messages import Category, Completion, Usage
+from squidbot.core.operations import Operation, unwatched
 from squidbot.core.plan import EXTENDED, Section
 from squidbot.core.redaction import Redactor
 from squidbot.core.view.renderer import fenced
@@ -21,6 +22,8 @@ from squidbot.hookspecs import PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
 
     import pluggy
 
@@ -28,8 +31,9 @@ if TYPE_CHECKING:
     from squidbot.core.budget import ResolvedWindow
     from squidbot.core.memories import Memory, Scope
     from squidbot.core.messages import Message, Summary, SummaryTask
+    from squidbot.core.operations import Watch
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.ports import Summarizer
+    from squidbot.core.ports import LLM, OperationObserver, Summarizer
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.assembly import CoreAssembly
 
@@ -413,18 +417,89 @@ class HookedSummarizer:
         return self._otherwise.summarize(job, source, limit_tokens)
 
 
+class OperationContext:
+    """An operation while observers watch it; what they raise is reported, and disturbs nobody."""
+
+    def __init__(
+        self,
+        operation: Operation,
+        observers: Sequence[tuple[str, OperationObserver]],
+        failed: Callable[[str, Operation, Exception], object],
+    ) -> None:
+        self._operation, self._observers, self._failed = operation, observers, failed
+        self._entered: list[tuple[str, AbstractContextManager[object]]] = []
+
+    def __enter__(self) -> Operation:
+        for name, observer in self._observers:
+            try:
+                context = observer.watch(self._operation)
+                context.__enter__()
+            except Exception as error:  # noqa: BLE001  # an observer's failure never fails a turn
+                self._failed(name, self._operation, error)
+            else:
+                self._entered.append((name, context))
+        return self._operation
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for name, context in reversed(self._entered):
+            try:
+                context.__exit__(kind, error, traceback)
+            except Exception as failure:  # noqa: BLE001  # as above
+                self._failed(name, self._operation, failure)
+
+
+class WatchedModel:
+    """A language model whose calls observers watch."""
+
+    def __init__(self, llm: LLM, provider: str, watch: Watch) -> None:
+        self._llm, self._provider, self._watch = llm, provider, watch
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._llm.name
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the model's answer; raises as the model does."""
+        with self._watch(Operation(name="chat", model=self.name, provider=self._provider)) as operation:
+            completion = self._llm.complete(system, prompt, max_output_tokens)
+            operation.usage = Usage(completion.input_tokens, completion.output_tokens)
+        return completion
+
+
+def watched_model(llm: LLM, provider: str, relay: Relay) -> LLM:
+    """Return a language model that observers watch; without any, the model itself."""
+    return WatchedModel(llm, provider, relay.watch) if relay.watches else llm
+
+
 class Relay:
     """The core's Observer: passes each event, and each finished request, to named listeners in order.
 
-    If a listener raises, the others get the event `degraded`, and the log gets a warning with the traceback.
+    If a listener raises, the others get the event `degraded`, and the log gets a warning with the traceback. `watching`
+    are the observers that watch operations.
     """
 
     def __init__(
         self,
         on_event: Sequence[tuple[str, Callable[[Event], object]]] = (),
         assembled: Sequence[tuple[str, Callable[[CoreAssembly], object]]] = (),
+        watching: Sequence[tuple[str, OperationObserver]] = (),
     ) -> None:
-        self._on_event, self._on_assembled = tuple(on_event), tuple(assembled)
+        self._on_event, self._on_assembled, self._watching = tuple(on_event), tuple(assembled), tuple(watching)
+
+    @property
+    def watches(self) -> bool:
+        """Whether an observer watches operations."""
+        return bool(self._watching)
+
+    def watch(self, operation: Operation) -> AbstractContextManager[Operation]:
+        """Return a context in which the observers watch an operation. It never raises an Exception of theirs."""
+        return OperationContext(operation, self._watching, self._failed) if self._watching else unwatched(operation)
+
+    def _failed(self, name: str, operation: Operation, error: Exception) -> None:
+        self._report(name, Event(operation.name, operation.session_id, "", model=operation.model), error)
 
     def listen(self, name: str, listener: Callable[[Event], object]) -> None:
         """Add a listener after all others."""

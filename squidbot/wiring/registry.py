@@ -22,6 +22,7 @@ from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.config import meant
 from squidbot.core.errors import ConfigError
+from squidbot.core.ports import OperationObserver
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.hookspecs import PROJECT, hookimpl
 from squidbot.wiring.extensions import Relay, implementations
@@ -163,6 +164,7 @@ ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("counter", "tiktoken"): _tiktoken,
     ("counter", "llama_cpp"): _adapter("llama_cpp.model:Vocabulary", _everything),
     ("counter", "anthropic"): _adapter("anthropic:AnthropicCounter", _model_at_url),
+    ("observer", "opentelemetry"): _adapter("opentelemetry:OpenTelemetryObserver", _nothing),
     ("observer", "structlog"): _adapter("structlog:StructlogObserver", _nothing),
     **{("counter", name): lambda _, name=name: builtin_counter(name) for name in COUNTERS},
     **{("probe", name): partial(_probe, name) for name in PROBE_NAMES},
@@ -489,10 +491,12 @@ def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) 
         return [(name, caller(call)) for name, call in implementations(plugins, hook)]
 
     observers = [
-        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers").notify)
+        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers"))
         for name in loaded.settings.observers
     ]
-    return Relay([*observers, *listeners("on_event", "event")], listeners("assembled", "assembly"))
+    notified = [(name, observer.notify) for name, observer in observers]
+    watching = [(name, observer) for name, observer in observers if isinstance(observer, OperationObserver)]
+    return Relay([*notified, *listeners("on_event", "event")], listeners("assembled", "assembly"), watching)
 
 
 # Token counters: chooses one for each model, and says why.

@@ -23,6 +23,7 @@ Extra = Literal[
     "onnxruntime",
     "openai",
     "openai-agents",
+    "opentelemetry",
     "postgresql",
     "pydantic-ai",
     "tiktoken",

@@ -33,6 +33,7 @@ from squidbot.core.memory.facts import (
 from squidbot.core.memory.standing import StandingFacts, instead_of, said_in, stands
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category
+from squidbot.core.operations import Operation, Watch, unwatched
 from squidbot.core.own_words import own_words
 from squidbot.core.recall.search import content_words, terms
 from squidbot.core.redaction import Redactor
@@ -563,6 +564,7 @@ class FactReader:
         model: reads beside the rules; `None`: no model does.
         rests: sessions that the model failed on.
         observer: gets events.
+        watch: lets observers watch how facts are stored.
     """
 
     session_id: str
@@ -575,6 +577,7 @@ class FactReader:
     model: ModelReader | None = None
     rests: Backoff = field(default_factory=Backoff)
     observer: Observer | None = None
+    watch: Watch = unwatched
 
     def unread(self, reader: str = RULES) -> UnreadMessages | None:
         """Return the messages that a reader ("rules", "model") has not read, `None` if there are none.
@@ -682,7 +685,7 @@ class FactReader:
             is_said = said_in(self.transcripts)
             plan = learning_plan(candidates, self.memories, context, is_said) if context else LearningPlan()
             try:
-                self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
+                self._add(plan, mark, was)
             except NotFoundError:  # what is said again was forgotten meanwhile
                 continue
             except StoreError:
@@ -691,6 +694,13 @@ class FactReader:
                 return None
             return self._reported(LearningResult(done, plan.memories, plan.skipped), candidates)
         raise StoreError(f"facts were forgotten during {MOST_TRIES} attempts; nothing was learned of {done}")
+
+    def _add(self, plan: LearningPlan, mark: Mark, was: Mark | None) -> None:
+        found = tuple((memory.memory_id, memory.text) for memory in plan.memories)
+        operation = Operation(name="create_memory", session_id=self.session_id, store="facts", contents=found)
+        operation.records = len(found)
+        with self.watch(operation) if found else unwatched(operation):
+            self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
 
     def _forgotten(self, candidates: Sequence[FactCandidate]) -> list[int]:
         """Return which messages of candidates have been forgotten since they were read."""

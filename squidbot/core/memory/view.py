@@ -15,6 +15,7 @@ from squidbot.core.memory.search import BLOCK, MIN_RELEVANCE, distinct, in_final
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.standing import StandingFacts, stands
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
+from squidbot.core.operations import GenAIOperation, Operation, Watch, unwatched
 from squidbot.core.recall.history import within
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
@@ -128,6 +129,7 @@ class Memories:
         hints: what the reader of an answer can call next.
         is_said: tells which messages are on the line that is talked on; `None`: nobody asks.
         every_line: whether to show facts of other lines, too, marked: people see everything, models the current line.
+        watch: lets observers watch searches and changes.
     """
 
     store: MemoryStore
@@ -142,6 +144,7 @@ class Memories:
     hints: Hints = HINTS
     is_said: IsSaid | None = None
     every_line: bool = False
+    watch: Watch = unwatched
 
     @takes(request=QUERY_PARTS, now=a_timestamp)
     def search(self, request: MemoryQuery, now: float) -> MemoryPage:
@@ -156,6 +159,12 @@ class Memories:
         within(request.offset, 0, MOST_OFFSET, "offset")
         if len(request.query) > QUERY_CHARS:
             raise RecallError(f"the query has {len(request.query):,} characters; at most {QUERY_CHARS:,} are allowed")
+        with self.watch(self._operation("search_memory", request.query)) as operation:
+            page = self._search(request, now)
+            _found(operation, page.memories)
+        return page
+
+    def _search(self, request: MemoryQuery, now: float) -> MemoryPage:
         memories, scores = self._hits(request, now)
         words = safe(request.query, QUERY_SHOWN_CHARS)
         if not memories and request.offset:
@@ -180,12 +189,15 @@ class Memories:
         Raises:
             StoreError: the store failed.
         """
-        try:
-            hits = self._by_words.search(text, self.view, limit=_blocks(limit), now=now)
-        except ValueError:
-            return []
-        memories = distinct(self._relevant(hits, now))
-        return (self.chosen(text, memories) if self.chosen else memories)[:limit]
+        with self.watch(self._operation("search_memory", text)) as operation:
+            try:
+                hits = self._by_words.search(text, self.view, limit=_blocks(limit), now=now)
+            except ValueError:
+                hits = []
+            memories = distinct(self._relevant(hits, now))
+            memories = (self.chosen(text, memories) if self.chosen else memories)[:limit]
+            _found(operation, memories)
+        return memories
 
     def hidden(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return the ids of these memories that this view must not show any more: forgotten ones, and those of others.
@@ -240,6 +252,10 @@ class Memories:
             RecallError: the text has no word, is too long, or there is no memory that it can replace.
             StoreError: nothing was stored.
         """
+        with self.watch(self._operation("update_memory" if added.replaces else "create_memory")) as operation:
+            return self._add(added, now, operation)
+
+    def _add(self, added: NewMemory, now: float, operation: Operation) -> MemoryPage:
         text = self._checked_text(added.text)
         old = self._replaceable(added.replaces) if added.replaces else None
         try:
@@ -250,9 +266,12 @@ class Memories:
         known = next(same, None)
         if known is not None and (old is None or old.memory_id == known.memory_id):
             age = when(known.time, now)
+            operation.records = 0
             return self._plain("known already", f"{known.memory_id} says so{f' ({age})' if age else ''}.", known)
         memory = self._memory(added, text, old, now)
         self.store.add([memory])
+        _found(operation, [memory])
+        operation.record_id = memory.memory_id
         replaced = f" It replaces {old.memory_id}, which is kept as history." if old else ""
         secret = " A secret in it was removed." if text != safe(added.text, TEXT_CHARS) else ""
         return self._plain(f"added to {memory.category}", f"Its id is {memory.memory_id}.{replaced}{secret}", memory)
@@ -265,6 +284,10 @@ class Memories:
             RecallError: there is no such memory.
             StoreError: nothing was removed.
         """
+        with self.watch(self._operation("delete_memory")) as operation:
+            return self._forget(memory_id, reason, operation)
+
+    def _forget(self, memory_id: str, reason: str, operation: Operation) -> MemoryPage:
         try:
             memory = self.find(memory_id)
         except RecallError:
@@ -272,6 +295,7 @@ class Memories:
             if self.forgot and self.store.forgotten([read_id(memory_id)]):
                 self.forgot([read_id(memory_id)], "", reason)
             raise
+        operation.record_id, operation.records = memory.memory_id, 1
         self.store.forget([memory.memory_id], reason)
         if self.forgot:
             self.forgot([memory.memory_id], memory.superseded_by, reason)
@@ -303,6 +327,9 @@ class Memories:
     def _by_words(self) -> MemoryStore | StandingFacts:
         """The same without vectors: requests and new facts don't wait for an embedder."""
         return self._standing(self.store.by_words if isinstance(self.store, SemanticStore) else self.store)
+
+    def _operation(self, name: GenAIOperation, query: str = "") -> Operation:
+        return Operation(name=name, session_id=self.session_id, store="facts", query=query)
 
     def _standing(self, store: MemoryStore) -> MemoryStore | StandingFacts:
         return store if self.is_said is None or self.every_line else StandingFacts(store, self.is_said)
@@ -425,6 +452,11 @@ class Memories:
     def _plain(self, about: str, line: str, *memories: Memory, behind: Sequence[str] = ()) -> MemoryPage:
         text = framed(about, line, *behind)
         return MemoryPage(text, self.meter.message(text), memories)
+
+
+def _found(operation: Operation, memories: Sequence[Memory]) -> None:
+    operation.records = len(memories)
+    operation.contents = tuple((memory.memory_id, memory.text) for memory in memories)
 
 
 def _blocks(hits: int) -> int:

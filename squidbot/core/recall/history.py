@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.turn import Room
     from squidbot.core.messages import Message, StoredMessage
+    from squidbot.core.operations import Operation
     from squidbot.core.ports import Codec, Observer, SummaryStore
     from squidbot.core.recall.search import SearchQuery
     from squidbot.core.session import CoreSession
@@ -334,6 +335,12 @@ class HitPage:
     cost: Cost
     hits: tuple[HistoryHit, ...]
     next_offset: int | None = None
+
+
+def found_messages(operation: Operation, page: HitPage) -> None:
+    """Write what a search found into its operation."""
+    operation.records = len(page.hits)
+    operation.contents = tuple((f"m{hit.seq}", hit.snippet) for hit in page.hits)
 
 
 class SearchRequest(NamedTuple):
