@@ -12,13 +12,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a PostgreSQL server: one for all tests of a process."""
-    from .postgresql import YOURS, DatabaseServer  # noqa: PLC0415  # optional packages
+def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a PostgreSQL server of the wheel's, without a pooler in between."""
+    from .postgresql import DatabaseServer  # noqa: PLC0415  # optional packages
 
-    if os.environ.get(YOURS):
-        yield os.environ[YOURS]
-        return
     server = DatabaseServer(tmp_path_factory.mktemp("pg"))
     yield server.url
     server.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql(request: pytest.FixtureRequest) -> str:
+    """Return the address of a PostgreSQL server: one for all tests of a process."""
+    from .postgresql import YOURS  # noqa: PLC0415  # optional packages
+
+    return os.environ.get(YOURS) or str(request.getfixturevalue("direct"))

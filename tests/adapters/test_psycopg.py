@@ -77,7 +77,9 @@ def test_each_tenant_has_sessions_of_its_own(postgresql: str) -> None:
     """The same name is another session; a pool of the caller's serves them all."""
     where = {"schema": new_schema()}
     with (
-        ConnectionPool(postgresql, kwargs={"autocommit": True}, min_size=1, max_size=2) as pool,
+        ConnectionPool(
+            postgresql, kwargs={"autocommit": True, "prepare_threshold": None}, min_size=1, max_size=2
+        ) as pool,
         said_in({"adapter": "psycopg", "tenant": "a", **where}, pool) as one,
     ):
         for tenant in ({"tenant": "b"}, {}):
@@ -153,7 +155,9 @@ def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
 
 def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(postgresql: str) -> None:
     """Its settings are the caller's business."""
-    with ConnectionPool(postgresql, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool:
+    with ConnectionPool(
+        postgresql, kwargs={"autocommit": True, "prepare_threshold": None}, min_size=1, max_size=1
+    ) as pool:
         with opened("", pool=pool) as store:
             store.append("s", 0, [made_message(0)])
         assert pool.connection().__enter__().execute("SELECT 1").fetchone() == (1,)

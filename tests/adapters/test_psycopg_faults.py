@@ -122,37 +122,39 @@ def _until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it did not go on")
 
 
-def test_locks_and_limits_of_the_server_are_told(postgresql: str) -> None:
+def test_locks_and_limits_of_the_server_are_told(direct: str) -> None:
     """A statement's timeout, a lock that is held, a pool that is used up, a read-only server: nothing was written."""
     schema = new_schema()
-    with opened(postgresql, schema=schema) as store:
+    with opened(direct, schema=schema) as store:
         store.append("s", 0, [made_message(0)])
-    more = "&" if "?" in postgresql else "?"
+    more = "&" if "?" in direct else "?"
 
     def refused(options: str, match: str) -> None:
-        address = f"{postgresql}{more}options={options}"
+        address = f"{direct}{more}options={options}"
         with opened(address, schema=schema, patience_seconds=1.0) as limited, pytest.raises(StoreError, match=match):
             limited.append("s", 1, [made_message(1)])
 
-    with connected(postgresql, schema) as operator, operator.transaction():
+    with connected(direct, schema) as operator, operator.transaction():
         operator.execute("SELECT * FROM sessions FOR UPDATE")
         refused("-c%20statement_timeout%3D200", "statement timeout; raise statement_timeout")
         refused("-c%20lock_timeout%3D100", "lock timeout")
     refused("-c%20default_transaction_read_only%3Don", "read-only transaction")
-    with ConnectionPool(postgresql, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool, pool.connection():
-        with pytest.raises(
-            StoreError, match=r"the server is away, or all connections are in use \(store\.connections\)"
-        ):
-            opened("", schema=schema, pool=pool, patience_seconds=0.3)
-    with opened(postgresql, schema=schema) as store:
+    with (
+        ConnectionPool(direct, kwargs={"autocommit": True, "prepare_threshold": None}, min_size=1, max_size=1) as pool,
+        pool.connection(),pytest.raises(
+        StoreError, match=r"the server is away, or all connections are in use \(store\.connections\)"
+    )
+    ):
+        opened("", schema=schema, pool=pool, patience_seconds=0.3)
+    with opened(direct, schema=schema) as store:
         assert store.head("s") == (1, 0)
 
 
-def test_appends_that_the_server_lets_fail_are_tried_again(postgresql: str) -> None:
+def test_appends_that_the_server_lets_fail_are_tried_again(direct: str) -> None:
     """Where all transactions are serializable, one of two fails by design; each is done in the end."""
-    schema, more = new_schema(), "&" if "?" in postgresql else "?"
-    address = f"{postgresql}{more}options=-c%20default_transaction_isolation%3Dserializable"
-    opened(postgresql, schema=schema).close()
+    schema, more = new_schema(), "&" if "?" in direct else "?"
+    address = f"{direct}{more}options=-c%20default_transaction_isolation%3Dserializable"
+    opened(direct, schema=schema).close()
 
     def add(name: str) -> None:
         with opened(address, schema=schema, patience_seconds=60) as store:
@@ -170,7 +172,7 @@ def test_appends_that_the_server_lets_fail_are_tried_again(postgresql: str) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    with opened(postgresql, schema=schema) as store:
+    with opened(direct, schema=schema) as store:
         said = [row.payload for row in store.read("s", 0, 10**9)]
     assert len(said) == len(set(said)) == 80
 

@@ -7,7 +7,8 @@
 CREATE FUNCTION {schema}.tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
     RETURN coalesce(current_setting('squidbot.tenant', true), '');
 
--- Begins a transaction: whose rows it sees, and that it is on the disk before it is acknowledged.
+-- Begins a transaction: whose rows it sees, that it is on the disk before it is acknowledged, and that it waits for a lock
+-- no longer than its client may.
 CREATE FUNCTION {schema}.enter(of_tenant text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF of_tenant IS NOT NULL THEN
@@ -15,6 +16,9 @@ BEGIN
     END IF;
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    IF current_setting('lock_timeout') = '0' THEN
+        PERFORM set_config('lock_timeout', '10s', true);
     END IF;
 END $$;
 
