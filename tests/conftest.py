@@ -29,7 +29,7 @@ except ImportError:  # Windows has other locks
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 # More would spend more in reading the tests, which each of them does, than the last of them is worth.
 MOST_WORKERS = 4
@@ -98,3 +98,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_WORKERS) if cores > 1 else 0
+
+
+@pytest.fixture(scope="session")
+def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a PostgreSQL server of the wheel's, without a pooler in between."""
+    from tests.postgresql import DatabaseServer  # noqa: PLC0415  # optional packages
+
+    server = DatabaseServer(tmp_path_factory.mktemp("pg"))
+    yield server.url
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql(request: pytest.FixtureRequest) -> str:
+    """Return the address of a PostgreSQL server: one for all tests of a process."""
+    from tests.postgresql import YOURS  # noqa: PLC0415  # optional packages
+
+    return os.environ.get(YOURS) or str(request.getfixturevalue("direct"))

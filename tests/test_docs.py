@@ -83,7 +83,7 @@ def event_loop() -> Iterator[None]:
 @pytest.mark.usefixtures("event_loop")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_stands_below_them(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The Python blocks of a page are one program. A text block below one is its output; numbers may differ."""
     monkeypatch.chdir(tmp_path)
@@ -93,13 +93,21 @@ def test_python_blocks_run_and_print_what_stands_below_them(
             ast.parse(block.text)
             out = StringIO()
             with redirect_stdout(out):
-                exec(compile(block.text, str(page), "exec"), names)
+                exec(compile(here(block.text, request), str(page), "exec"), names)
             assert [without_numbers(line) for line in out.getvalue().splitlines()] == [
                 without_numbers(line) for line in block.shown.splitlines()
             ]
     for made in names.values():
         if hasattr(made, "hosted"):  # a plugin that learns of users has a thread
             made.hosted.close()
+        if type(made).__name__ == "ConnectionPool":
+            made.close()  # type: ignore[attr-defined]
+
+
+def here(text: str, request: pytest.FixtureRequest) -> str:
+    """Return a page's program with the address of a database that is there."""
+    address = "postgresql://agents@db.example.com/agents"
+    return text.replace(address, request.getfixturevalue("direct")) if address in text else text
 
 
 @pytest.mark.parametrize(
@@ -240,12 +248,13 @@ def test_every_certificate_that_is_documented_is_the_counters_own() -> None:
 def test_names_of_the_package_that_are_written_are_there() -> None:
     """Each `squidbot.x.y` on a page is a module, or a name in one.
 
-    docs/observability.md names spans and metrics: adapters/test_opentelemetry.py checks these.
+    docs/observability.md names spans and metrics, which adapters/test_opentelemetry.py checks; docs/postgresql.md names
+    what stands in a database, which commands/test_database.py runs.
     """
     found = {
         f"{page.name}: {name}": name
         for page in PAGES
-        if page.name != "observability.md"
+        if page.name not in {"observability.md", "postgresql.md"}
         for name in re.findall(r"`(squidbot(?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8"))
     }
     files = (".toml", ".json", ".db", ".py")

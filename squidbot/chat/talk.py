@@ -108,9 +108,9 @@ def _status(talk: Talk, _rest: str) -> None:
     session, wired, page = talk.conversation.session, talk.setup.engine.wired, Printer()
     room, window = session.core.room(), session.window
     standing = room.view
-    kept = wired.loaded.settings.store.path
+    kept = wired.loaded.store_place
     counted = wired.why_counted(window.model) if window.model else ""
-    where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: lost when the chat ends"
+    where = f"in {kept}" if kept else "in memory only: lost when the chat ends"
     fraction = talk.reliability(standing.generations)
     notes = sum(1 for block in standing.blocks if block.segment.summary_id)
     page.pairs(
@@ -455,7 +455,7 @@ class Talk:
         screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
         if self.setup.is_demo:
             screen.say("Demo: the model's weights are random, so its answers are, too.", "warn")
-        kept = wired.loaded.settings.store.path
+        kept = wired.loaded.settings.store.path or wired.loaded.store_place
         if kept:
             screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
         else:
@@ -486,7 +486,7 @@ class Talk:
 
     def _part(self) -> None:
         """Write how to continue."""
-        if self.screen.is_terminal and self.setup.engine.wired.loaded.settings.store.path and not self.setup.is_demo:
+        if self.screen.is_terminal and self.setup.engine.wired.loaded.store_place and not self.setup.is_demo:
             self.screen.say(f"squidbot chat --session {self.setup.session_id} continues from here", "dim")
 
 

@@ -130,8 +130,8 @@ def _served(store: str | None, config: str | None, scope: Scope | None) -> Squid
     Raises:
         ConfigError: a setting is wrong, or no store is named.
     """
-    if store is None and not load_settings(config).settings.store.path:
-        raise ConfigError("no store: pass --store FILE.db, or set store.path in ./squidbot.toml")
+    if store is None and not load_settings(config).store_place:
+        raise ConfigError("no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml")
     try:
         from squidbot.plugins.mcp import Squidbot  # noqa: PLC0415  # an extra
     except ImportError as error:

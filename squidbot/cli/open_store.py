@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -24,7 +24,7 @@ from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
 from squidbot.memory import SessionLister, provider_of, sessions_of
-from squidbot.wiring.registry import store_name
+from squidbot.wiring.registry import database, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -434,11 +434,24 @@ def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
         loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory={"provider": provider, "path": facts})
+    if store_name(loaded) == "psycopg" and not makes:
+        with closing(database(loaded)) as server:
+            if not server.version():
+                raise StoreError(f"{loaded.store_place}: no tables yet; squidbot store migrate makes them")
     wired = wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)])
     try:
         yield OpenStore(wired)
     finally:
         wired.close()
+
+
+def settings_of(path: str | None) -> Loaded:
+    """Return the settings with the store of `open_store`.
+
+    Raises:
+        ConfigError: a setting is wrong, or no store is named.
+    """
+    return _loaded(path)
 
 
 def file_of(path: str | None) -> str:

@@ -28,7 +28,7 @@ from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
 from squidbot.plugins.scopes import machine_user
-from squidbot.wiring.registry import INDEXES, check_offered, collected
+from squidbot.wiring.registry import INDEXES, check_offered, collected, database, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -442,12 +442,15 @@ def _host_lines(host: dict[str, Any]) -> Iterator[str]:
 def _store(loaded: Loaded) -> dict[str, Any]:
     """Return the storage of sessions: adapter, file ("" in memory), contents, and what is wrong with it."""
     store = loaded.settings.store
-    adapter = store.adapter or ("sqlite3" if store.path else "stdlib")
-    path = str(Path(loaded.absolute(store.path))) if adapter == "sqlite3" else "" if adapter == "stdlib" else store.path
+    adapter = store_name(loaded)
+    path = loaded.store_place if adapter in {"sqlite3", "psycopg"} else "" if adapter == "stdlib" else store.path
     health = problem = ""
     try:
         if adapter == "stdlib":
             health = "sessions are in memory and end with the process"
+        elif adapter == "psycopg":
+            with closing(database(loaded)) as server:
+                health = server.health()
         elif adapter != "sqlite3":
             check_offered("store", collected(loaded)[1].stores, adapter, f"{loaded.source}.store.adapter")
             health = "an extension's"

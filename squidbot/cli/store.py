@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import click
 
 from squidbot.adapters.sqlite3 import doctor as rows
 from squidbot.cli.forget import forget_user
-from squidbot.cli.open_store import file_of, open_store
+from squidbot.cli.open_store import file_of, open_store, settings_of
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand, ResultGroup, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
@@ -32,6 +32,7 @@ from squidbot.services.exchange import (
     rolled_back,
 )
 from squidbot.services.forget import WrittenFile, note_written
+from squidbot.wiring.registry import database, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +63,8 @@ store.add_command(forget_user)
 @STORE_OPTION
 def doctor(*, repair: str | None, store: str | None) -> Result:
     """Read every row of a store and report damage. Only --repair writes, into a new file."""
+    if store_name(settings_of(store)) == "psycopg":
+        return _checked_database(store, repair)
     path, unread = file_of(store), dict[str, list[str]]()
     health = rows.check(path, proves_words=True)
     if health.whole:
@@ -72,6 +75,48 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
     code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
     return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
+
+
+def _checked_database(store: str | None, repair: str | None) -> Result:
+    if repair is not None:
+        raise ConfigError("--repair writes a SQLite file anew; restore a backup of the database instead (pg_restore)")
+    with open_store(store) as place:
+        sessions = place.sessions()
+        with bar("checking") as tick:
+            wrong = dict[str, list[str]]()
+            for done, (name, _) in enumerate(sessions, 1):
+                if found := [*place.store.damage(name), *unreadable(place.store, name)]:  # type: ignore[attr-defined]
+                    wrong[name] = found
+                tick(done, len(sessions))
+    messages = sum(number for _, number in sessions)
+    where = settings_of(store).store_place
+    values = {"path": where, "sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
+    lines = [f"{where}: {'DAMAGED' if wrong else 'whole'}", _counts(len(sessions), messages, 0)]
+    lines += [f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in wrong.items()]
+    return Result(values, "\n".join(lines), DAMAGED_DATA if wrong else 0)
+
+
+@store.command()
+@click.option("--check", is_flag=True, help="Only say whether the tables are of this version; exit code 1 if not.")
+@click.option("--sql", is_flag=True, help="Only print the statements.")
+@STORE_OPTION
+def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
+    """Make the tables in PostgreSQL, or bring them to this version."""
+    with closing(database(settings_of(store))) as server:
+        before, newest = server.version(), server.newest
+        server.refuse_newer(before)
+        values = {"version": before, "newest": newest, "schema": server.schema}
+        if sql:
+            statements = [statement.decode() for statement in server.due(before)]
+            return Result(
+                {**values, "sql": statements}, "\n".join(f"{one.rstrip().rstrip(';')};" for one in statements)
+            )
+        if check:
+            text = f"schema {server.schema}: migration {before} of {newest}"
+            return Result(values, text, ANSWER_IS_NO if before < newest else 0)
+        done = server.migrate()
+    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}"
+    return Result({**values, "version": newest, "applied": done}, text)
 
 
 def _unreadable(store: str | None) -> dict[str, list[str]]:
@@ -129,7 +174,7 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
     if copy is None:
-        raise StoreError("this store does not support backups")
+        raise StoreError("this store does not support backups; of a database you make one with pg_dump")
     copy(target)
     note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
@@ -219,7 +264,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
     return _brought(imported, paths, store, **how)
 
 
-@store.command()
+@store.command("import-older")
 @_paths
 @_session
 @_models
@@ -228,7 +273,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
 @_dry_run
 @form_version
 @STORE_OPTION
-def migrate(  # options
+def import_older(  # options
     *,
     paths: tuple[str, ...],
     rollback: bool,
@@ -239,7 +284,7 @@ def migrate(  # options
     """Import older files of WorkspaceAI (versions 1.0, 2.0 and 3.0): PATH is a file or a folder of them.
 
     Exchanges are sorted by their models; those that name none are qwen2.5:7b's. A copy of each file is kept beside it,
-    as FILE.backup. However often you migrate a file, each exchange is there once.
+    as FILE.backup. However often you import a file, each exchange is there once.
     """
     if rollback and how["models"]:
         raise click.UsageError("--rollback undoes the import of whole files; leave --model out")

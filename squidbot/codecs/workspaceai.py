@@ -227,7 +227,8 @@ def _head(whole: Mapping[str, object]) -> Mapping[str, object]:
     head = _object(whole["metadata"], "metadata")
     if head.get("version") != VERSION:
         raise PayloadError(
-            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; read it with squidbot store migrate"
+            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; "
+            "read it with squidbot store import-older"
         )
     return head
 

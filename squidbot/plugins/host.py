@@ -1006,19 +1006,21 @@ def _is_file(store: object) -> bool:
 
 
 def _with_store(settings: str | Path | Mapping[str, object] | None, store: str | Path) -> Mapping[str, object]:
-    """Return settings with this store; a model may add memories.
+    """Return settings with this store, a file or the address of a database; a model may add memories.
 
     Raises:
         ConfigError: the settings are a file, which names its own store.
     """
     if isinstance(settings, str | Path):
-        raise ConfigError(f"pass a store or a settings file, not both: {settings} names the store with store.path")
+        raise ConfigError(
+            f"pass a store or a settings file, not both: {settings} names the store with store.path or store.url"
+        )
     given = settings or {}
     memory = given.get("memory", {})
     return {
         **given,
         "memory": {"write": True, **memory} if isinstance(memory, dict) else memory,
-        "store": {"path": str(store)},
+        "store": {"url" if "://" in str(store) else "path": str(store)},
     }
 
 

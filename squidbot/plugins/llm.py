@@ -485,6 +485,6 @@ def _print_status() -> None:
     models = [model for entry in llm.get_models_with_aliases() for model in (entry.model, entry.async_model) if model]
     ours = [model for model in models if is_managed(model)]
     click.echo(f"squidbot is active for {len(ours)} of {len(models)} models")
-    click.echo(f"store: {engine.wired.loaded.settings.store.path}")
+    click.echo(f"store: {engine.wired.loaded.store_place}")
     click.echo(f"facts: {told_scope(machine_user())}, who uses this machine")
     click.echo(f"budget: {'the window of the model' if switch.budget is None else f'{switch.budget:g}'}")

@@ -260,7 +260,9 @@ class StoreTools:
             facts = f"{'added and found' if settings.memory.write else 'found'}, {told_scope(self._scope)}"
         shown = [f"{self._shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
         more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
-        place = [] if self._owners else [f"store: {settings.store.path or 'in memory'}"]
+        place = (
+            [] if self._owners else [f"store: {settings.store.path or context.wired.loaded.store_place or 'in memory'}"]
+        )
         head = [*place, f"durable facts: {facts}"]
         return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
 

@@ -66,6 +66,10 @@ def _everything(*given: object) -> Sequence[object]:
     return given
 
 
+# How long a command that looks at a database waits for one that is away.
+LOOK_SECONDS = 5.0
+
+
 class StoreServer(str):
     """The address of a database server, and which part of it is used."""
 
@@ -93,6 +97,18 @@ def _server(given: object) -> Mapping[str, object]:
         raise ConfigError("the store psycopg needs a server; set store.url")
     more = {"schema": given.schema, "tenant": given.tenant, "pool": given.pool, "most_connections": given.connections}
     return {"url": str(given), **more}
+
+
+def database(loaded: Loaded) -> Any:  # noqa: ANN401  # of an optional package
+    """Return the database server of the settings, not connected yet: `adapters.psycopg.server.Server`.
+
+    Raises:
+        ConfigError: the settings name none, or its package is not installed.
+    """
+    if store_name(loaded) != "psycopg":
+        raise ConfigError(f"the store is no database: set store.url @ {loaded.source}.store.url")
+    offers = {"psycopg": lambda given: _load("psycopg.server:Server")(**_server(given), patience_seconds=LOOK_SECONDS)}
+    return make("store", offers, "psycopg", store_given(loaded), f"{loaded.source}.store.url")
 
 
 def _definition(definition: Definition, _: TokenCounter) -> Sequence[object]:

@@ -26,8 +26,7 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-
-from .postgresql import connected, new_schema, opened
+from tests.postgresql import connected, new_schema, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

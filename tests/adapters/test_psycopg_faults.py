@@ -21,8 +21,7 @@ from squidbot.core.messages import Erasure, Record
 from squidbot.core.transcript.records import retry
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-
-from .postgresql import DatabaseServer, connected, new_schema, opened, relay
+from tests.postgresql import DatabaseServer, connected, new_schema, opened, relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,9 +140,8 @@ def test_locks_and_limits_of_the_server_are_told(direct: str) -> None:
     refused("-c%20default_transaction_read_only%3Don", "read-only transaction")
     with (
         ConnectionPool(direct, kwargs={"autocommit": True, "prepare_threshold": None}, min_size=1, max_size=1) as pool,
-        pool.connection(),pytest.raises(
-        StoreError, match=r"the server is away, or all connections are in use \(store\.connections\)"
-    )
+        pool.connection(),
+        pytest.raises(StoreError, match=r"the server is away, or all connections are in use \(store\.connections\)"),
     ):
         opened("", schema=schema, pool=pool, patience_seconds=0.3)
     with opened(direct, schema=schema) as store:

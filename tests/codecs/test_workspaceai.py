@@ -102,7 +102,10 @@ def test_time_is_spelled_in_utc() -> None:
     ("change", "says"),
     [
         ({"metadata": None}, "metadata is null; expected an object"),
-        ({"metadata": {"version": "2.0"}}, "metadata.version is '2.0', not '3.0'; read it with squidbot store migrate"),
+        (
+            {"metadata": {"version": "2.0"}},
+            "metadata.version is '2.0', not '3.0'; read it with squidbot store import-older",
+        ),
         ({"metadata": {"version": "3.0", "model": 7}}, "metadata.model is a number; expected a string"),
         ({"current_conversation": {}}, "current_conversation is an object; expected a list"),
         ({"current_conversation": ["x"]}, "current_conversation.0 is a string; expected an object"),

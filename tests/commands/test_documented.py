@@ -59,8 +59,8 @@ PRINTED = [
     ["session", "export", "support/43"],
     ["store", "export", "files"],
     ["import", "files"],
-    ["store", "migrate", "memory.json"],
-    ["store", "migrate", "memory.json", "--rollback", "--yes"],
+    ["store", "import-older", "memory.json"],
+    ["store", "import-older", "memory.json", "--rollback", "--yes"],
     ["session", "compact", "support/42"],
     ["session", "undo", "support/42"],
     ["memory", "journal"],
@@ -200,9 +200,9 @@ def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> 
         _load_document()
     if name == "import":
         copied("store", "export", "files")
-    if name == "store migrate":
+    if name == "store import-older":
         Path("memory.json").write_text('{"current_conversation": ["hello"]}', encoding="utf-8")
-        copied("store", "migrate", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))
+        copied("store", "import-older", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))
     if name == "model size":
         offline_chat_model(arguments[2])
 

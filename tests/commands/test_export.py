@@ -301,4 +301,4 @@ def test_one_model_is_backed_up_and_restored(copied: Callable[..., Result]) -> N
     done = copied("import", "out", "--model", "qwen2.5:7b", "--store", "new.db")
     assert "1 new of 1 exchange" in done.output
     assert "llama" not in done.output
-    assert copied("store", "migrate", "out", "--rollback", "--model", "qwen2.5:7b", *store).exit_code == 2
+    assert copied("store", "import-older", "out", "--rollback", "--model", "qwen2.5:7b", *store).exit_code == 2

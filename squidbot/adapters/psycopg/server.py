@@ -57,6 +57,13 @@ IN_USE = "the server is away, or all connections are in use (store.connections)"
 REFUSED = "check address, user and password (PGPASSWORD, ~/.pgpass), and whether the database is there"
 
 
+HEALTH = (
+    "SELECT count(*), coalesce(sum(messages), 0)::bigint, (SELECT sum(pg_total_relation_size(oid))::bigint "
+    "FROM pg_class WHERE relnamespace = {schema_text}::regnamespace AND relkind = 'r') "
+    "FROM {schema}.sessions WHERE tenant = {schema}.tenant()"
+)
+
+
 class Server:
     """One database, by a pool of connections that threads share; a child process opens its own."""
 
@@ -79,6 +86,7 @@ class Server:
         self._most, self._given = most_connections, pool
         self._pool, self._process = pool, os.getpid()
         self._named = dict[str, bytes]()
+        self.newest = NEWEST
 
     def close(self) -> None:
         """Close the pool, unless the caller gave it."""
@@ -189,6 +197,17 @@ class Server:
         newest = connection.execute(self.named("SELECT max(number) FROM {schema}.migrations")).fetchone()
         return int(newest[0] or 0) if newest else 0
 
+    def health(self) -> str:
+        """Return what the schema holds, in one line, for people."""
+        version = self.version()
+        if not version:
+            return f"no tables in schema {self.schema} yet; the first session makes them, or squidbot store migrate"
+        sessions, messages, size_bytes = self.rows(HEALTH)[0]
+        return (
+            f"schema {self.schema}, migration {version} of {NEWEST}: {sessions:,} sessions, {messages:,} messages, "
+            f"{size_bytes:,} bytes"
+        )
+
     def migrate(self) -> int:
         """Bring the tables to this version; return how many migrations were applied.
 
@@ -202,19 +221,23 @@ class Server:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
             before = self._version(connection)
             self.refuse_newer(before)
-            for statement in self.due(before):
+            for statement in self._due(connection, before):
                 connection.execute(statement)
         return NEWEST - before
 
     def due(self, version: int) -> list[bytes]:
         """Return the statements that bring the tables of a version to this one."""
-        begin = ["CREATE SCHEMA IF NOT EXISTS {schema}", TABLE_OF_MIGRATIONS] if not version else []
-        numbers = range(version + 1, NEWEST + 1)
-        return [self.named(text) for text in begin] + [
-            self.named(text)
-            for number in numbers
-            for text in (migration(number), f"INSERT INTO {{schema}}.migrations(number) VALUES({number})")
-        ]
+        return self.run(lambda connection: self._due(connection, version))
+
+    def _due(self, connection: Connection[Any], version: int) -> list[bytes]:
+        begin = [] if version else [TABLE_OF_MIGRATIONS]
+        if not connection.execute(
+            "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s", (self.schema,)
+        ).fetchone():
+            begin.insert(0, "CREATE SCHEMA {schema}")  # even with IF NOT EXISTS it asks for rights to the database
+        for number in range(version + 1, NEWEST + 1):
+            begin += [migration(number), f"INSERT INTO {{schema}}.migrations(number) VALUES({number})"]
+        return [self.named(text) for text in begin]
 
     def refuse_newer(self, version: int) -> None:
         """Check that this program knows the tables.

@@ -22,14 +22,23 @@ from squidbot.adapters.common.cells import (
     stored_text,
 )
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_id, refuse_misfit, refuse_other_writer, shown_id
-from squidbot.adapters.psycopg.search import BLOCK, LOCK_WORDS, UNINDEX, SessionWords, add_blocks
+from squidbot.adapters.psycopg.search import (
+    BLOCK,
+    LOCK_WORDS,
+    UNINDEX,
+    SessionWords,
+    TermDigests,
+    add_blocks,
+    block_of,
+    terms_of,
+)
 from squidbot.adapters.psycopg.server import NEWEST, Server
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
 from squidbot.core.recall.search import best, read_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
@@ -111,6 +120,14 @@ DROP = (
 )
 # All statements of a search read the same.
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+KINDS = (
+    f"SELECT r.kind, count(*) FROM (SELECT s.no {_OF}) s JOIN {{schema}}.records r ON r.session = s.no "  # noqa: S608
+    "GROUP BY r.kind ORDER BY r.kind"
+)
+BLOCKS = (
+    f"SELECT w.block, w.terms, w.masks FROM (SELECT s.no {_OF}) s JOIN {{schema}}.words w ON w.session = s.no "  # noqa: S608
+    "ORDER BY w.block"
+)
 TASKS = "SELECT body FROM {schema}.tasks WHERE tenant = {schema}.tenant() ORDER BY no"
 ADD_TASK = "INSERT INTO {schema}.tasks(key, body) VALUES(%s, %s) ON CONFLICT DO NOTHING"
 END_TASK = "DELETE FROM {schema}.tasks WHERE tenant = {schema}.tenant() AND key = %s"
@@ -494,6 +511,41 @@ class PostgresqlStore:
         found = self._server.rows(WITH_RECORDS, (_text(kind),)) if words else []
         there = (name for _, name, body in found if any(word in plain_small(body) for word in words))
         return list(dict.fromkeys(map(plain, there)))
+
+    def damage(self, session_id: str) -> Iterator[str]:
+        """Yield what is wrong with a session's rows: missing and changed ones, and words that the index lacks."""
+        key, due = _key(session_id), self.head(session_id)
+        for first in range(0, due[0], BLOCK):
+            found = self._server.rows(RANGE, (key, first, first + BLOCK - 1))
+            rows = {row[1]: row[1:] for row in found if row[1] is not None}
+            for seq in range(first, min(first + BLOCK, due[0])):
+                try:
+                    decode([rows[seq]], 0)
+                except KeyError:
+                    yield f"message {seq} is missing"
+                except DamagedRowError as error:
+                    yield f"{error} does not match its checksum"
+        counted = 0
+        for kind, check in self._server.rows(KINDS, (key,)):
+            counted += check
+            try:
+                self.records(session_id, plain(kind))
+            except DamagedStoreError as error:
+                yield str(error)
+        if counted != due[1]:
+            yield f"{due[1] - counted} records are missing"
+        yield from (
+            f"the search index of messages {first} to {first + BLOCK - 1} is wrong"
+            for first in self._unfound(session_id)
+        )
+
+    def _unfound(self, session_id: str) -> Iterator[int]:
+        """Yield the first seqs of blocks whose index is not that of their messages."""
+        key, digests = _key(session_id), TermDigests(session_id)
+        for block, terms, masks in self._server.rows(BLOCKS, (key,)):
+            found = self._server.rows(RANGE, (key, block * BLOCK, block * BLOCK + BLOCK - 1))
+            if block_of(digests, dict(terms_of(row[1:] for row in found))) != (terms, masks):
+                yield block * BLOCK
 
     def tasks(self) -> list[str]:
         """Return the tasks that were begun and not ended, oldest first."""

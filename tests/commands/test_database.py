@@ -1,0 +1,201 @@
+"""Commands on a database, and the SQL that docs/postgresql.md gives: roles, tenants, monitoring."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot.cli import main
+from squidbot.core.errors import StoreError
+from squidbot.testing.values import made_message, made_summary
+from tests.postgresql import connected, new_schema, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+PAGE = Path(__file__).parents[2] / "docs" / "postgresql.md"
+
+
+def statements(who: str, **names: str) -> str:
+    """Return the SQL that the page gives to somebody, with other names."""
+    text = "\n".join(re.findall(rf"<!-- sql: {who} -->\n```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+    for name, other in names.items():
+        text = re.sub(rf"\b{name}\b", other, text)
+    assert text
+    return text
+
+
+def settings(folder: Path, url: str, **more: str) -> None:
+    """Write the settings that commands read."""
+    lines = [f'{key} = "{value}"' for key, value in {"url": url, **more}.items()]
+    (folder / "squidbot.toml").write_text("\n".join(["[store]", *lines]), encoding="utf-8")
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """Run the command line in this process."""
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that commands run in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def test_tables_are_made_and_looked_at(run: Callable[..., Result], place: Path, postgresql: str) -> None:
+    """Looking makes none; `--check` tells by its exit code, `--sql` prints what would be run."""
+    schema = new_schema()
+    settings(place, postgresql, schema=schema)
+    assert "no tables in schema" in run("status").output
+    assert run("store", "migrate", "--check").exit_code == 1
+    assert "no tables yet; squidbot store migrate makes them" in run("session", "list").output
+    assert run("store", "migrate", "--check").exit_code == 1
+    sql = run("store", "migrate", "--sql").output
+    assert f'CREATE TABLE "{schema}".messages(' in sql
+    assert json.loads(run("store", "migrate", "--json").output)["applied"] >= 1
+    assert run("store", "migrate", "--check").exit_code == 0
+    with squidbot.load("squidbot.toml") as engine:
+        engine.session("hello").record([{"role": "user", "content": "Where is the walrus?"}])
+    assert "1 sessions, 1 messages" in " ".join(run("status").output.split())
+    assert "walrus" in run("session", "search", "hello", "walrus").output
+    assert run("store", "doctor").exit_code == 0
+    assert "pg_dump" in run("store", "backup", "x.db").output
+
+
+def test_the_printed_statements_make_the_same_tables(run: Callable[..., Result], place: Path, direct: str) -> None:
+    """An operator may run them by hand."""
+    schema = new_schema()
+    settings(place, direct, schema=schema)
+    with connected(direct) as operator:
+        operator.execute(run("store", "migrate", "--sql").output.encode())
+    assert run("store", "migrate", "--check").exit_code == 0
+    with opened(direct, schema=schema) as store:
+        store.append("s", 0, [made_message(0)])
+
+
+def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: Path, postgresql: str) -> None:
+    """A changed row, a missing one, an index without its words; nothing is written."""
+    schema = new_schema()
+    settings(place, postgresql, schema=schema)
+    with opened(postgresql, schema=schema) as store:
+        store.append("s", 0, [made_message(seq, f"tea {seq}") for seq in range(70)])
+        store.put(made_summary("n", 0, 1))
+        store.wait()
+    assert run("store", "doctor").exit_code == 0
+    with connected(postgresql, schema) as operator:
+        operator.execute("UPDATE messages SET payload = 'x' WHERE seq = 69")
+        operator.execute("DELETE FROM messages WHERE seq = 68")
+        operator.execute("UPDATE words SET masks[1] = 0")
+    done = run("store", "doctor", "--json")
+    assert done.exit_code == 4
+    (wrong,) = json.loads(done.output)["damaged"].values()
+    assert [text[:11] for text in wrong[:2]] == ["message 68 ", "message 69 "]
+    assert wrong[2] == "the search index of messages 0 to 63 is wrong"
+
+
+@pytest.fixture
+def names(direct: str) -> dict[str, str]:
+    """Return names of roles and a schema of a test's own, which the page's statements have made."""
+    schema = new_schema()
+    made = {"squidbot": schema, "squidbot_owner": f"owner_{schema}", "agents": f"agents_{schema}"}
+    with connected(direct) as superuser:
+        superuser.execute(statements("superuser", **made).encode())
+    with connected(as_role(direct, made["squidbot_owner"])) as owner:
+        owner.execute(statements("owner", **made).encode())
+    opened(as_role(direct, made["squidbot_owner"]), schema=schema).close()
+    return made
+
+
+def as_role(url: str, role: str) -> str:
+    """Return an address with another user."""
+    return re.sub(r"//[^@]*@", f"//{role}@", url)
+
+
+def test_who_runs_needs_no_rights_to_the_tables_themselves(direct: str, names: dict[str, str]) -> None:
+    """The two roles of the page: one makes the tables, the other works in them, and can't change them."""
+    running = as_role(direct, names["agents"])
+    with opened(running, schema=names["squidbot"]) as store:
+        store.append("s", 0, [made_message(seq, f"tea {seq}") for seq in range(70)])
+        store.put(made_summary("n", 0, 1))
+        store.wait()
+        assert len(store.search("s", "tea", 100)) == 70
+        assert store.claim("s", "summary", "one", 1.0, 1.0)
+        store.drop("s")
+    with (
+        connected(running, names["squidbot"]) as client,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        client.execute("DROP TABLE messages")
+    with pytest.raises(StoreError, match=r"permission denied.*docs/postgresql.md"):
+        opened(running)
+
+
+def test_no_statement_reads_another_tenant_once_they_are_separated(direct: str, names: dict[str, str]) -> None:
+    """Row level security, by the page's one statement: without any filter of ours, and for the owner, too."""
+    schema, running = names["squidbot"], as_role(direct, names["agents"])
+    owner = as_role(direct, names["squidbot_owner"])
+    for tenant in ("a", "b"):
+        with opened(running, schema=schema, tenant=tenant) as store:
+            store.append("s", 0, [made_message(seq, f"tea of {tenant}") for seq in range(70)])
+            store.put(made_summary(tenant, 0, 1))
+            store.claim("s", "summary", tenant, 1.0, 1.0)
+            store.add_task(tenant)
+            store.wait()
+    tables = "sessions", "messages", "summaries", "claims", "tasks", "words"
+    with connected(running, schema) as client:
+        for table in tables:
+            assert client.execute(f"SELECT count(DISTINCT tenant) FROM {table}".encode()).fetchone() == (2,)  # noqa: S608
+    with connected(owner) as operator:
+        operator.execute(statements("owner, after", **names).encode())
+    for tenant in ("a", "b", "c", ""):
+        with connected(running, schema) as client:
+            client.execute("SELECT set_config('squidbot.tenant', %s, false)", (tenant,))
+            seen = [client.execute(f"SELECT DISTINCT tenant FROM {table}".encode()).fetchall() for table in tables]  # noqa: S608
+            assert seen == [[(tenant,)] if tenant in {"a", "b"} else []] * 6
+            assert not client.execute("UPDATE messages SET payload = 'x' WHERE tenant <> %s", (tenant,)).rowcount
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                client.execute("INSERT INTO tasks(tenant, key, body) VALUES('other', 'x', 'x')")
+    with connected(owner, schema) as client:
+        assert client.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    for tenant in ("a", "b"):
+        with opened(running, schema=schema, tenant=tenant) as store:
+            store.append("s", 70, [made_message(70, f"tea of {tenant}")])
+            assert len(store.search("s", f"tea {tenant}", 100)) == 71
+            assert store.read("s", 0, 0) == [made_message(0, f"tea of {tenant}")]
+            assert store.sessions() == [("s", 71)]
+            store.drop("s")
+    with opened(running, schema=schema, tenant="a") as store:
+        assert store.sessions() == []
+
+
+def test_separated_tenants_use_the_indexes(direct: str, names: dict[str, str]) -> None:
+    """A policy keeps PostgreSQL from many indexes; ours are found by operators that it allows."""
+    schema, running = names["squidbot"], as_role(direct, names["agents"])
+    with connected(as_role(direct, names["squidbot_owner"])) as operator:
+        operator.execute(f"SELECT {schema}.separate_tenants()".encode())
+    with connected(running, schema) as client:
+        client.execute("SET enable_seqscan = off")
+        for table, where in {
+            "sessions": "tenant = tenant() AND key = 'x'",
+            "messages": "session = 1 AND seq BETWEEN 1 AND 2",
+            "records": "session = 1 AND kind = 'x' AND number >= 3",
+            "claims": "tenant = tenant() AND place = 'x' AND kind = 'x'",
+        }.items():
+            rows = client.execute(f"EXPLAIN SELECT * FROM {table} WHERE {where}".encode()).fetchall()  # noqa: S608
+            plan = " ".join(text for (text,) in rows)
+            (condition,) = re.findall(r"Index Cond: (.*?)(?:Filter|$)", plan)
+            assert all(name in condition for name in re.findall(r"\b(?:session|seq|kind|number|key|place)\b", where)), (
+                plan
+            )
