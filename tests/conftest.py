@@ -82,8 +82,15 @@ def pytest_make_collect_report(
         return (yield)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take an eighth of each property's examples, and at least two, where no profile is asked for."""
+    """Take an eighth of each property's examples, and at least two, where no profile is asked for.
+
+    What uses PostgreSQL is marked so before it is chosen by its marks.
+    """
+    for item in items:
+        if "postgresql" in getattr(item, "fixturenames", ()):
+            item.add_marker("postgresql")
     if config.getoption("--hypothesis-profile") or "PROMISE_EFFORT" in os.environ:
         return
     for test in {getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)}:

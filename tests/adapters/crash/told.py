@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -9,7 +10,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
@@ -18,7 +20,10 @@ from .writer import PARTS, SESSION
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    # A file, or the settings of a store.
+    Place: TypeAlias = Path | Mapping[str, str]
 
 # SQUIDBOT_FULL_EFFORT=1 runs as often as the promises are stated; it takes minutes. Else a sample of it.
 FULL = bool(os.environ.get("SQUIDBOT_FULL_EFFORT"))
@@ -27,24 +32,26 @@ ROLES = ["user", "assistant", "tool", "assistant"]
 
 
 def start(  # noqa: PLR0917  # each test names those it needs
-    path: Path, name: str, exchanges: int, before: Sequence[str] = (), tries: int = 1, script: str = "writer.py"
+    store: Place, name: str, exchanges: int, before: Sequence[str] = (), tries: int = 1, script: str = "writer.py"
 ) -> subprocess.Popen[str]:
     """Start a process that records exchanges, behind a command such as strace."""
     file = Path(__file__).with_name(script)
-    command = [*before, sys.executable, str(file), str(path), name, str(exchanges), str(tries)]
+    where = str(store) if isinstance(store, Path) else json.dumps(store)
+    command = [*before, sys.executable, str(file), where, name, str(exchanges), str(tries)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    folder = store.parent if isinstance(store, Path) else gettempdir()
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment
     )
 
 
-def killed(path: Path, name: str, kill: int, chance: random.Random, script: str = "writer.py") -> str:
+def killed(store: Place, name: str, kill: int, chance: random.Random, script: str = "writer.py") -> str:
     """Start a process, kill it at a random moment, and return what it has told.
 
     Of five in a row the first dies while it starts or makes the file; the others between any two bytes of their work.
     """
     starts = kill % 5 == 0
-    with start(path, name, 10**9, script=script) as process:
+    with start(store, name, 10**9, script=script) as process:
         assert process.stdout is not None
         output = "" if starts else "".join(process.stdout.readline() for _ in range(chance.randint(1, 8)))
         time.sleep(chance.random() * (0.4 if starts else 0.02))
@@ -71,13 +78,23 @@ def acknowledged(output: str) -> list[int]:
     return [int(line.split()[0]) for line in output.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def exchanges_in(path: Path) -> list[tuple[str, int]]:
+def opened_store(settings: Mapping[str, str]) -> Any:  # noqa: ANN401  # any store
+    """Return the store of settings."""
+    if "path" in settings:
+        return SqliteStore(settings["path"])
+    from squidbot.adapters.psycopg import PostgresqlStore  # noqa: PLC0415  # an optional package
+
+    return PostgresqlStore(settings["url"], schema=settings["schema"])
+
+
+def exchanges_in(place: Place) -> list[tuple[str, int]]:
     """Return (name, number) of each exchange in a store, in order, having checked all that a reader relies on.
 
     The store opens, every message is read, no exchange is there in part or between the parts of another one, and the
     session goes on.
     """
-    with SqliteStore(path) as store:
+    settings = {"path": str(place)} if isinstance(place, Path) else place
+    with contextlib.closing(opened_store(settings)) as store:
         count, _ = store.head(SESSION)
         rows = store.read(SESSION, 0, 10**9)
         for kind in ("plan", "request", "fragment", "ledger", "pin"):
@@ -96,6 +113,6 @@ def exchanges_in(path: Path) -> list[tuple[str, int]]:
         name, number = marks.pop()
         assert len({row.turn for row in parts}) == 1
         found.append((name, int(number)))
-    with squidbot.load({"store": {"path": str(path)}}) as engine:
+    with squidbot.load({"store": settings}) as engine:
         assert engine.session(SESSION, window_tokens=4096).assemble("Go on?").messages
     return found

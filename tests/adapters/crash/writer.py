@@ -1,11 +1,12 @@
 """What the crash tests run and kill: exchanges recorded through the engine, each told on standard output once stored.
 
-python writer.py FILE NAME EXCHANGES [TRIES]; a line is the number of the exchange, the seq of its question, and
+python writer.py STORE NAME EXCHANGES [TRIES], STORE a file or `[store]` as JSON; a line is the number of the exchange,
 how many milliseconds storing it took.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from functools import partial
@@ -39,9 +40,10 @@ def exchange(name: str, number: int) -> list[dict[str, object]]:
     ]
 
 
-def main(path: str, name: str, exchanges: int, tries: int = 1) -> None:
+def main(store: str, name: str, exchanges: int, tries: int = 1) -> None:
     """Record so many exchanges; what fails is tried again, so often in all."""
-    engine = again(lambda: squidbot.load({"store": {"path": path}}), tries)
+    settings = json.loads(store) if store.startswith("{") else {"path": store}
+    engine = again(lambda: squidbot.load({"store": settings}), tries)
     session = engine.session(SESSION, window_tokens=4096)
     for number in range(exchanges):
         asked = f"{name} {number} " + "why? " * 20
