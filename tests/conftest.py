@@ -29,7 +29,7 @@ except ImportError:  # Windows has other locks
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
 # More would spend more in reading the tests, which each of them does, than the last of them is worth.
 MOST_WORKERS = 4
@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     What uses PostgreSQL is marked so before it is chosen by its marks.
     """
     for item in items:
-        if "postgresql" in getattr(item, "fixturenames", ()):
+        if "postgresql" in getattr(item, "fixturenames", ()) or "psycopg" in item.path.name:
             item.add_marker("postgresql")
     if config.getoption("--hypothesis-profile") or "PROMISE_EFFORT" in os.environ:
         return
@@ -108,18 +108,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 @pytest.fixture(scope="session")
-def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def direct() -> str:
     """Return the address of a PostgreSQL server of the wheel's, without a pooler in between."""
-    from tests.postgresql import DatabaseServer  # noqa: PLC0415  # optional packages
+    from tests.postgresql import wheels_server  # noqa: PLC0415  # optional packages
 
-    server = DatabaseServer(tmp_path_factory.mktemp("pg"))
-    yield server.url
-    server.close()
+    return wheels_server()
 
 
 @pytest.fixture(scope="session")
-def postgresql(request: pytest.FixtureRequest) -> str:
+def postgresql() -> str:
     """Return the address of a PostgreSQL server: one for all tests of a process."""
-    from tests.postgresql import YOURS  # noqa: PLC0415  # optional packages
+    from tests.postgresql import address  # noqa: PLC0415  # as above
 
-    return os.environ.get(YOURS) or str(request.getfixturevalue("direct"))
+    return address()

