@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import getpass
 import os
 import shutil
 import socket
@@ -49,6 +50,11 @@ class DatabaseServer:
             warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR may not be set
             self._server = pgserver.get_server(data, cleanup_mode="stop")
         self.url = f"postgresql://postgres@/postgres?host={data}"
+
+    @property
+    def user(self) -> str:
+        """The system's user that it runs as."""
+        return self._server.system_user or getpass.getuser()
 
     @property
     def process(self) -> int:

@@ -581,8 +581,17 @@ class SupportsClaims(Protocol):
 
 
 @runtime_checkable
-class SupportsTasks(SupportsClaims, Protocol):
+class SupportsTasks(Protocol):
     """An optional part of a store: it keeps what a program has begun, so that another one ends it if that one dies."""
+
+    def task_lock(self, *, waits: bool) -> AbstractContextManager[bool]:
+        """Return a context in which nobody else, on any machine, works on tasks; it ends with its process, too.
+
+        Yields whether it is held: where another one has it, that is waited for, or if not `waits`, it is not held.
+
+        Raises:
+            StoreError: the store failed.
+        """
 
     def tasks(self) -> list[str]:
         """Return the tasks that were begun and not ended, oldest first.

@@ -58,10 +58,6 @@ _FENCED: Final = re.compile(
 # Most shorter lower-case words are common: "is", "with", "code".
 LEAST_CHARS: Final = 5
 PAGE_ROWS: Final = 1_000
-# The claim of who forgets, in a store that several machines share: its name, how long it holds, and how long to wait.
-FORGETTING: Final = "forgetting"
-CLAIM_SECONDS: Final = 120.0
-CLAIM_WAIT_SECONDS: Final = 0.2
 # Facts per page.
 PAGE_FACTS: Final = 500
 
@@ -563,16 +559,12 @@ class _PendingFile:
 
 
 class _PendingTasks:
-    """The forget tasks in a store, for who holds the claim of forgetting in it."""
+    """The forget tasks in a store, for who holds its lock of tasks."""
 
-    def __init__(self, store: SupportsTasks, holder: str, tasks: Iterable[str] = ()) -> None:
+    def __init__(self, store: SupportsTasks, tasks: Iterable[str]) -> None:
         """Take the tasks that others left."""
-        self._store, self._holder = store, holder
+        self._store = store
         self.tasks = [*map(_read_task, tasks)]
-
-    def claim(self) -> bool:
-        """Claim to be the one that forgets, or renew the claim; return whether it is held."""
-        return self._store.claim(FORGETTING, FORGETTING, self._holder, time.time(), CLAIM_SECONDS)
 
     def note(self, task: _PendingForget) -> None:
         """Record a task that begins now, durably."""
@@ -583,7 +575,6 @@ class _PendingTasks:
         """Remove a finished task."""
         self._store.end_task(_task_text(task))
         self.tasks.remove(task)
-        self.claim()
 
 
 def _task_text(task: _PendingForget) -> str:
@@ -600,7 +591,8 @@ def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile | _Pe
         StoreError: a task can't be written; nothing was begun.
     """
     if isinstance(wired.store, SupportsTasks):
-        yield from _claimed(wired.store, waits=waits)
+        with wired.store.task_lock(waits=waits) as is_held:
+            yield _PendingTasks(wired.store, wired.store.tasks() if is_held else ())
         return
     path = Path(wired.pending)
     file = None
@@ -617,21 +609,6 @@ def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile | _Pe
             if not pending.tasks:
                 path.unlink(missing_ok=True)
             file.close()
-
-
-def _claimed(store: SupportsTasks, *, waits: bool) -> Iterator[_PendingTasks]:
-    """Yield the forget tasks in a store, under the claim of forgetting: it passes to others if this process dies."""
-    holder = secrets.token_hex(8)
-    pending = _PendingTasks(store, holder)
-    while not pending.claim():
-        if not waits:
-            yield pending
-            return
-        time.sleep(CLAIM_WAIT_SECONDS)
-    try:
-        yield _PendingTasks(store, holder, store.tasks())
-    finally:
-        store.release(FORGETTING, FORGETTING, holder)
 
 
 def _locked(path: Path, *, waits: bool) -> BinaryIO | None:

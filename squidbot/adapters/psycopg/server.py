@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,7 @@ from squidbot.core.errors import StoreError, UnconfirmedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from psycopg import Connection
 
@@ -32,6 +34,8 @@ MIGRATING = 7_341_902_655_118_463
 IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
 FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
+# How long whoever waits for a lock sleeps between two looks.
+LOCK_WAIT_SECONDS = 0.2
 # Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
 # shuts down, has crashed, is starting, or is a standby, an idle transaction was ended.
 PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
@@ -180,11 +184,37 @@ class Server:
 
     def _opened(self) -> ConnectionPool[Any]:
         """Return a new pool, once a connection was had: a pool says only that it had none, not why."""
-        options: dict[str, Any] = {**LIVENESS, **conninfo_to_dict(self._url), "autocommit": True}
+        options = self._options
         psycopg.connect("", **options).close()
         return ConnectionPool(
             "", kwargs=options, min_size=1, max_size=self._most, open=True, configure=_configure, name="squidbot"
         )
+
+    @contextmanager
+    def lock(self, name: str, *, waits: bool) -> Iterator[bool]:
+        """Hold a lock by its name while the context is open; yield whether it is held.
+
+        An open transaction has it, so it ends with this process, and a pooler keeps the connection for it. Without a
+        pool of the caller's, that is one beside the pool.
+        """
+        key = int.from_bytes(
+            sha256(f"{self.schema} {self.tenant or ''} {name}".encode()).digest()[:8], "big", signed=True
+        )
+        opened = self._given.connection if self._given is not None else self._alone
+        try:
+            with opened() as connection, connection.transaction():
+                while not (held := self._tried_lock(connection, key)) and waits:
+                    time.sleep(LOCK_WAIT_SECONDS)
+                yield held
+        except (psycopg.Error, PoolTimeout) as error:
+            raise StoreError(f"PostgreSQL: {self._told(error)}") from error
+
+    def _tried_lock(self, connection: Connection[Any], key: int) -> bool:
+        found = connection.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", (key,)).fetchone()
+        return bool(found and found[0])
+
+    def _alone(self) -> AbstractContextManager[Connection[Any]]:
+        return closing(psycopg.connect("", **self._options))
 
     def version(self) -> int:
         """Return the number of the newest migration that the database has; 0 for none."""
@@ -260,6 +290,10 @@ class Server:
         state = getattr(error, "sqlstate", None) or ""
         remedy = REFUSED if _is_refused(error) else IN_USE if isinstance(error, PoolTimeout) else REMEDIES.get(state)
         return f"{told}; {remedy}" if remedy else told
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {**LIVENESS, **conninfo_to_dict(self._url), "autocommit": True}
 
     @cached_property
     def _secrets(self) -> list[str]:

@@ -39,6 +39,7 @@ from squidbot.core.recall.search import best, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
@@ -546,6 +547,10 @@ class PostgresqlStore:
             found = self._server.rows(RANGE, (key, block * BLOCK, block * BLOCK + BLOCK - 1))
             if block_of(digests, dict(terms_of(row[1:] for row in found))) != (terms, masks):
                 yield block * BLOCK
+
+    def task_lock(self, *, waits: bool) -> AbstractContextManager[bool]:
+        """Return a context in which nobody else works on tasks; it yields whether it is held."""
+        return self._server.lock("tasks", waits=waits)
 
     def tasks(self) -> list[str]:
         """Return the tasks that were begun and not ended, oldest first."""

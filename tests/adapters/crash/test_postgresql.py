@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import random
+import shutil
+import subprocess
+import sys
 import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.postgresql import DatabaseServer, new_schema, relay
+import squidbot
+from squidbot.core.errors import StoreError
+from squidbot.core.messages import Category
+from tests.postgresql import DatabaseServer, connected, new_schema, relay
 
-from .told import FULL, acknowledged, ended, exchanges_in, killed, show, start
+from .told import FULL, ROOT, acknowledged, ended, exchanges_in, killed, opened_store, show, start
+from .writer import PARTS, SESSION, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,3 +103,93 @@ def test_four_processes_on_two_machines_write_one_session(server: DatabaseServer
         f"{len(kept)} exchanges in {time.monotonic() - began:.1f} s, {restarts} restarts; record ms: p50 "
         f"{told[len(told) // 2]}, p99 {told[len(told) * 99 // 100]}, most {told[-1]}"
     )
+
+
+@pytest.fixture
+def small_disk(server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a disk of 2 MiB that new tables of the server are on."""
+    disk, mount = tmp_path_factory.mktemp("small"), shutil.which("mount")
+    for folder in (disk, *disk.parents[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o111)
+    done = mount and subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs", disk], check=False)
+    if not done or done.returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        tables = disk / "tables"
+        tables.mkdir()
+        shutil.chown(tables, server.user, server.user)
+        with connected(server.url) as operator:
+            operator.execute(f"CREATE TABLESPACE small LOCATION '{tables}'".encode())
+            operator.execute(b"ALTER DATABASE postgres SET default_tablespace = small")
+        yield disk
+    finally:
+        server.close()
+        subprocess.run([str(shutil.which("umount")), disk], check=True)
+
+
+def test_a_full_disk_of_the_server_is_an_error_and_nothing_is_half_written(
+    server: DatabaseServer, small_disk: Path
+) -> None:
+    """Turns are refused while there is no room, and all that was said can be read; then the host goes on."""
+    schema, number, full = new_schema(), 0, None
+    with squidbot.load({"store": {"url": server.url, "schema": schema}}) as engine:
+        session = engine.session(SESSION, window_tokens=4096)
+
+        def turn() -> None:
+            made = session.assemble(f"w {number} " + "why? " * 20)
+            session.record(made.incoming, exchange("w", number))
+
+        while full is None and number < 5000:
+            try:
+                turn()
+            except StoreError as error:
+                full = error
+            else:
+                number += 1
+        assert "the server's disk is full: free space on it" in str(full)
+        for _ in range(3):
+            with pytest.raises(StoreError):
+                turn()
+        assert len(engine.wired.store.read(SESSION, 0, 10**9)) == PARTS * number
+        subprocess.run([str(shutil.which("mount")), "-o", "remount,size=64m", small_disk], check=True)
+        for _ in range(20):
+            turn()
+            number += 1
+    assert exchanges_in({"url": server.url, "schema": schema}) == [("w", each) for each in range(number)]
+
+
+def test_forgetting_is_done_or_not_wherever_it_is_cut(server: DatabaseServer) -> None:
+    """The process is killed at any moment of it: all of it or nothing was done, and the next process ends it."""
+    settings, chance = {"url": server.url, "schema": new_schema()}, random.Random(3)  # noqa: S311  # repeatable
+    begun = done = 0
+    forgetting = (
+        "import sys, json, squidbot\n"
+        "with squidbot.load({'store': json.loads(sys.argv[1])}) as engine:\n"
+        "    session = engine.session(sys.argv[2])\n"
+        "    print('ready', flush=True)\n"
+        "    session.forget('m1', 'm3')\n"
+    )
+    for number in range(40 if FULL else 8):
+        name = f"s{number}"
+        with squidbot.load({"store": settings}) as engine:
+            session = engine.session(name)
+            for each in range(4):
+                said = [{"role": "user", "content": f"walrus {each}"}, {"role": "assistant", "content": "ok"}]
+                session.record(said)
+        command = [sys.executable, "-c", forgetting, json.dumps(settings), name]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(chance.random() * 0.03)
+            process.kill()
+        with contextlib.closing(opened_store(settings)) as store:
+            begun += bool(store.tasks())
+        squidbot.load({"store": settings}).close()
+        with contextlib.closing(opened_store(settings)) as store:
+            assert not store.tasks()
+            gone = [row.category is Category.FORGOTTEN for row in store.read(name, 0, 9)]
+            assert gone in ([False] * 8, [seq in {1, 3} for seq in range(8)])
+            done += any(gone)
+    show(f"{begun} cut off, {done} done")
