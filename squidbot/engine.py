@@ -35,6 +35,7 @@ from squidbot.core.events import Event
 from squidbot.core.memories import NOBODY, Scope
 from squidbot.core.messages import Category
 from squidbot.core.operations import Operation
+from squidbot.core.ports import SupportsNews
 from squidbot.core.text import stamp
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, stored_goals
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
     from squidbot.core.transcript.goals import GoalItem, Goals
     from squidbot.core.transcript.pins import Pins
-    from squidbot.services.background import TaskOutcome
+    from squidbot.services.background import TaskOutcome, WorkSession
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
     from squidbot.services.indexing import IndexReport
     from squidbot.services.summaries import SummaryWorker
@@ -638,12 +639,18 @@ class EngineJobs:
         files = [work for work in (self._journal, self._index) if work is not None]
         self._files = BackgroundWorker(*files) if files else None
         self._timer = wired.timer()
-        self._is_scheduled = settings.summary.scheduler != "none"
+        self._is_scheduled = settings.summary.scheduler not in {"none", "worker"}
+        # Tells workers of sessions; None where this engine does the work, or nobody listens.
+        store, is_told = wired.store, settings.summary.scheduler == "worker"
+        self._tell = store.tell if is_told and isinstance(store, SupportsNews) else None
         self._seconds = settings.summary.interval_minutes * 60.0
         self._journal_seconds = settings.journal.interval_minutes * 60.0
 
     def recorded(self, session: Session) -> None:
         """Have background work on a session done soon. Returns at once, never raises an Exception."""
+        if self._tell is not None:
+            self._tell(session.session_id)
+            return
         if self._remembering.learns_of(session.scope):
             self._have(self._rules, session)
         if self._models is not None:
@@ -660,7 +667,7 @@ class EngineJobs:
         self._files.poke(session)  # the thread, if there is one, indexes the entry
         return tuple(done)
 
-    def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
+    def run(self, session: WorkSession | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
         """Run due work on a session, or (None) on all recorded ones, and return the outcome of each task."""
         done: list[TaskOutcome] = []
         if self._index is not None:

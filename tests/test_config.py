@@ -107,7 +107,7 @@ OTHER_KEYS = {
     "prompt": "clock folder mode",
     "session": "max_messages",
     "snapshots": "auto_fraction keep_all_hours keep_every_nth max max_age_days",
-    "store": "adapter connections path schema tenant url",
+    "store": "adapter connections direct_url path schema tenant url",
     "summary": "interval_minutes llm min_input_tokens min_messages mode scheduler",
     "ui": "show_context_messages",
     "window": "default kv_type max min safety_fraction sizing vram_margin_mib",
@@ -296,7 +296,7 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
         ({"summary": {"mode": "poet"}}, "unknown 'poet', known: developer, planning, assistant, debugger @ {}"),
         ({"allocation": {"layout": "tier"}}, "unknown 'tier', known: none, tiers @ {}"),
         ({"allocation": {"verbosity": "chatty"}}, "unknown 'chatty', known: concise, balanced, detailed @ {}"),
-        ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
+        ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, worker, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
         ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),
         ({"observers": "structlog"}, "must be a list of strings, not 'structlog' @ {}"),
@@ -774,7 +774,8 @@ def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings({"store": {"file": "x.db"}})
     assert (
-        str(caught.value) == "unknown key file, known: path, url, adapter, schema, tenant, connections @ argument.store"
+        str(caught.value)
+        == "unknown key file, known: path, url, adapter, direct_url, schema, tenant, connections @ argument.store"
     )
     with pytest.raises(ConfigError, match=r"unknown key budgets; did you mean budget\? @ argument$"):
         load_settings({"budgets": {}})

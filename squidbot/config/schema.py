@@ -403,7 +403,9 @@ class SummaryTable:
     llm: str | None = key(
         None, 'Model that writes summaries: an alias, "anthropic:MODEL", "openai:MODEL", an extension.'
     )
-    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "What runs background work.")
+    scheduler: Literal["thread", "apscheduler", "worker", "none"] = key(
+        "thread", "What runs background work; `worker`: `squidbot store work`."
+    )
     interval_minutes: Minutes = expert(30, "How often background work looks for blocks to summarise.")
     mode: Mode | None = expert(None, "What summaries keep above all. Not set: as `prompt.mode`, else developer.")
     min_messages: Count | None = expert(None, "Smallest block to summarise.", env="SUMMARIZATION_MIN_MESSAGES")
@@ -539,6 +541,7 @@ class StoreTable:
     adapter: str | None = expert(
         None, "Store: `sqlite3`, `psycopg`, `stdlib` (in memory), an extension. Not set: by `path` and `url`."
     )
+    direct_url: StoreUrl = expert("", "PostgreSQL's own address for who waits for news, where `url` is a pooler's.")
     schema: SchemaName = expert("squidbot", "The schema of the tables in PostgreSQL.")
     tenant: str | None = expert(None, "Whose rows of the database this program reads and writes. Not set: no tenant's.")
     connections: Connections = expert(8, "How many connections to PostgreSQL this program opens at most.")

@@ -581,6 +581,32 @@ class SupportsClaims(Protocol):
 
 
 @runtime_checkable
+class SupportsNews(Protocol):
+    """An optional part of a store: whoever works for several programs hears which sessions have something new."""
+
+    def tell(self, session_id: str) -> None:
+        """Tell all who listen that a session has something new; returns at once, and may be lost."""
+
+    def news(self) -> AbstractContextManager[Callable[[float], list[str]]]:
+        """Listen while the context is open: it yields a function that returns the sessions told since its last call.
+
+        Where there are none, it waits for at most so many seconds, and returns none.
+
+        Raises:
+            StoreError: the store failed.
+        """
+
+    def changed_since(self, moment: float) -> tuple[list[str], float]:
+        """Return the sessions written to since a moment, 0 for all, and the moment to ask for the next time.
+
+        Moments are of the store's own clock, and never later than what is written meanwhile.
+
+        Raises:
+            StoreError: the store failed.
+        """
+
+
+@runtime_checkable
 class SupportsTasks(Protocol):
     """An optional part of a store: it keeps what a program has begun, so that another one ends it if that one dies."""
 

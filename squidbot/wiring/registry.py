@@ -73,7 +73,8 @@ LOOK_SECONDS = 5.0
 class StoreServer(str):
     """The address of a database server, and which part of it is used."""
 
-    __slots__ = ("connections", "pool", "schema", "tenant")
+    __slots__ = ("connections", "direct_url", "pool", "schema", "tenant")
+    direct_url: str
     pool: object
     schema: str
     tenant: str | None
@@ -84,6 +85,7 @@ class StoreServer(str):
         """Return that of the settings; `pool` is one of the caller's."""
         store, made = loaded.settings.store, cls(loaded.store_url)
         made.pool, made.schema, made.tenant, made.connections = pool, store.schema, store.tenant, store.connections
+        made.direct_url = store.direct_url
         return made
 
 
@@ -96,7 +98,7 @@ def _server(given: object) -> Mapping[str, object]:
     if not isinstance(given, StoreServer) or not (given or given.pool):
         raise ConfigError("the store psycopg needs a server; set store.url")
     more = {"schema": given.schema, "tenant": given.tenant, "pool": given.pool, "most_connections": given.connections}
-    return {"url": str(given), **more}
+    return {"url": str(given), "direct_url": given.direct_url, **more}
 
 
 def database(loaded: Loaded) -> Any:  # noqa: ANN401  # of an optional package

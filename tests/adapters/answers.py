@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -59,9 +60,9 @@ class SameAnswers(RuleBasedStateMachine):
         super().__init__()
         self.store, self.memory = self.opened(), InMemoryStore()
 
+    @abstractmethod
     def opened(self) -> LastingStore:
         """Return the store: an empty one, then what it became."""
-        raise NotImplementedError
 
     def teardown(self) -> None:
         """Close the store."""

@@ -72,6 +72,7 @@ PRINTED = [
     ["session", "restore", "support/42", "good"],
     ["session", "snapshots", "support/42"],
     ["session", "forget", "support/42", "m14", "--yes"],
+    ["store", "work", "--once"],
     ["store", "doctor"],
     ["store", "doctor", "--repair", "saved.db"],
     ["store", "backup", "copy.db"],

@@ -60,7 +60,7 @@ CALLS: dict[str, list[list[str]]] = {
 OTHERS = {
     *("chat", "import", "mcp", "model size", "config", "replay"),
     *("session compact", "session forget", "session restore", "session snapshot", "session undo"),
-    *("store backup", "store export", "store forget-user", "store import-older", "store migrate"),
+    *("store backup", "store export", "store forget-user", "store import-older", "store migrate", "store work"),
 }
 
 

@@ -77,6 +77,7 @@ class Server:
         *,
         schema: str = "squidbot",
         tenant: str | None = None,
+        direct_url: str = "",
         patience_seconds: float = 30.0,
         pool: ConnectionPool[Any] | None = None,
         most_connections: int = 8,
@@ -87,7 +88,7 @@ class Server:
         `patience_seconds`: how long to try again where the server is away, or another transaction came first.
         """
         self._url, self.schema, self.tenant, self._patience = url, schema, tenant, patience_seconds
-        self._most, self._given = most_connections, pool
+        self._most, self._given, self._direct = most_connections, pool, direct_url
         self._pool, self._process = pool, os.getpid()
         self._named = dict[str, bytes]()
         self.newest = NEWEST
@@ -216,6 +217,45 @@ class Server:
     def _alone(self) -> AbstractContextManager[Connection[Any]]:
         return closing(psycopg.connect("", **self._options))
 
+    @contextmanager
+    def listening(self, channel: str) -> Iterator[Callable[[float], list[str]]]:
+        """Yield a function that waits for what is told on a channel, at most so many seconds, and returns it.
+
+        Its connection is made anew where it is lost; meanwhile, and through a pooler, it only waits.
+        """
+        connection: Connection[Any] | None = None
+
+        def told(seconds: float) -> list[str]:
+            nonlocal connection
+            until = time.monotonic() + seconds
+            try:
+                connection = connection or self._listener(channel)
+                if connection is not None:
+                    first = [one.payload for one in connection.notifies(timeout=max(0.0, seconds), stop_after=1)]
+                    return first + [one.payload for one in connection.notifies(timeout=0.0)] if first else []
+            except psycopg.Error:
+                connection = None
+            time.sleep(max(0.0, until - time.monotonic()))
+            return []
+
+        try:
+            yield told
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _listener(self, channel: str) -> Connection[Any] | None:
+        """Return a connection that listens; `None` through a pooler, which gives it to others, too."""
+        if not (self._direct or self._url):
+            return None
+        options: dict[str, Any] = {**LIVENESS, **conninfo_to_dict(self._direct or self._url), "autocommit": True}
+        connection = psycopg.connect("", **options)
+        if _is_pooled(connection):
+            connection.close()
+            return None
+        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        return connection
+
     def version(self) -> int:
         """Return the number of the newest migration that the database has; 0 for none."""
         return self.run(self._version)
@@ -337,9 +377,14 @@ def place_of(url: str, schema: str) -> str:
 
 def _configure(connection: Connection[Any]) -> None:
     """Prepare no statements where a pooler is in between: the next transaction may be on another server process."""
-    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
-    if process != connection.info.backend_pid:
+    if _is_pooled(connection):
         connection.prepare_threshold = None
+
+
+def _is_pooled(connection: Connection[Any]) -> bool:
+    """Return whether a pooler is in between: the process that answers is another one than it was said to be."""
+    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    return bool(process != connection.info.backend_pid)
 
 
 def _may_pass(error: Exception) -> bool:

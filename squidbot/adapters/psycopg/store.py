@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from threading import Thread
+from threading import Lock, Thread
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
@@ -129,6 +129,13 @@ BLOCKS = (
     f"SELECT w.block, w.terms, w.masks FROM (SELECT s.no {_OF}) s JOIN {{schema}}.words w ON w.session = s.no "  # noqa: S608
     "ORDER BY w.block"
 )
+TELL = "SELECT pg_notify(%s, %s)"
+NAMES = "SELECT id FROM {schema}.sessions s WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s) ORDER BY s.no"
+# A transaction that began earlier may be written later: the next moment is a minute before this one.
+CHANGED = (
+    "SELECT s.id, extract(epoch FROM now() - interval '1 minute')::double precision FROM (SELECT 1) AS one "
+    "LEFT JOIN {schema}.sessions s ON s.tenant = {schema}.tenant() AND s.written >= to_timestamp(%s) ORDER BY s.no"
+)
 TASKS = "SELECT body FROM {schema}.tasks WHERE tenant = {schema}.tenant() ORDER BY no"
 ADD_TASK = "INSERT INTO {schema}.tasks(key, body) VALUES(%s, %s) ON CONFLICT DO NOTHING"
 END_TASK = "DELETE FROM {schema}.tasks WHERE tenant = {schema}.tenant() AND key = %s"
@@ -160,6 +167,7 @@ class PostgresqlStore:
         *,
         schema: str = "squidbot",
         tenant: str | None = None,
+        direct_url: str = "",
         patience_seconds: float = 30.0,
         pool: ConnectionPool[Any] | None = None,
         most_connections: int = 8,
@@ -168,7 +176,7 @@ class PostgresqlStore:
         """Connect; if `create`, make the tables where there are none.
 
         `url` as libpq reads it: an empty one means the environment's (PGHOST, ...). `pool` is one of the caller's, with
-        `autocommit`, and stays open.
+        `autocommit`, and stays open. `direct_url`: the server's own address for `news`, where `url` is a pooler's.
 
         Raises:
             StoreError: no connection, or the tables are missing, or of another version.
@@ -177,11 +185,14 @@ class PostgresqlStore:
             url,
             schema=schema,
             tenant=tenant,
+            direct_url=direct_url,
             patience_seconds=patience_seconds,
             pool=pool,
             most_connections=most_connections,
         )
         self._indexing: Thread | None = None
+        self._telling: Thread | None = None
+        self._untold, self._lock = set[str](), Lock()
         try:
             self._check(create=create)
         except BaseException:
@@ -212,8 +223,9 @@ class PostgresqlStore:
 
     def wait(self) -> None:
         """Wait for what runs behind the turns."""
-        if self._indexing is not None:
-            self._indexing.join()
+        for thread in (self._indexing, self._telling):
+            if thread is not None:
+                thread.join()
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one."""
@@ -547,6 +559,51 @@ class PostgresqlStore:
             found = self._server.rows(RANGE, (key, block * BLOCK, block * BLOCK + BLOCK - 1))
             if block_of(digests, dict(terms_of(row[1:] for row in found))) != (terms, masks):
                 yield block * BLOCK
+
+    def tell(self, session_id: str) -> None:
+        """Tell all who listen that a session has something new; returns at once, and may be lost.
+
+        Never within the transaction of a turn: PostgreSQL commits those that notify one after the other.
+        """
+        with self._lock:
+            self._untold.add(session_id)
+            if self._telling is None or not self._telling.is_alive():
+                self._telling = Thread(target=self._tell, name="squidbot-news", daemon=True)
+                self._telling.start()
+
+    def _tell(self) -> None:
+        with suppress(StoreError):  # who listens looks for itself, now and then
+            while True:
+                with self._lock:
+                    if not self._untold:
+                        self._telling = None
+                        return
+                    session_id = self._untold.pop()
+                self._server.rows(TELL, (self._channel, _key(session_id).hex()))
+
+    @contextmanager
+    def news(self) -> Iterator[Callable[[float], list[str]]]:
+        """Listen while the context is open: it yields a function that returns the sessions told since its last call.
+
+        It waits for at most so many seconds. Behind a pooler nothing is told, unless `direct_url` goes past it.
+        """
+        with self._server.listening(self._channel) as told:
+
+            def wait(seconds: float) -> list[str]:
+                keys = [bytes.fromhex(text) for text in dict.fromkeys(told(seconds))]
+                return [plain(name) for (name,) in self._server.rows(NAMES, (keys,))] if keys else []
+
+            yield wait
+
+    def changed_since(self, moment: float) -> tuple[list[str], float]:
+        """Return the sessions written to since a moment of the server's, and the moment to ask for the next time."""
+        found = self._server.rows(CHANGED, (moment,))
+        return [plain(name) for name, _ in found if name is not None], found[0][1]
+
+    @property
+    def _channel(self) -> str:
+        whose = f"{self._server.schema} {self._server.tenant or ''}".encode("utf-8", "surrogatepass")
+        return f"squidbot_{sha256(whose).hexdigest()[:16]}"
 
     def task_lock(self, *, waits: bool) -> AbstractContextManager[bool]:
         """Return a context in which nobody else works on tasks; it yields whether it is held."""
