@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.messages import Erasure, Record
+from squidbot.core.messages import Cost, Erasure, Record, StoredMessage
 from squidbot.memory import sessions_of
 from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
@@ -29,6 +31,7 @@ from squidbot.testing.values import made_message, made_summary
 from tests.postgresql import address, connected, new_schema, one_schema, opened, shared_pool
 
 from .answers import SameAnswers
+from .test_sqlite3_names import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +128,59 @@ def test_an_interrupted_forget_is_ended_by_the_next_process(postgresql: str) -> 
             store.add_task(task)
             squidbot.load({"store": settings}).close()  # it leaves the task to who has the lock
             assert store.tasks() == [task]
+
+
+def test_each_name_is_a_session_of_its_own(postgresql: str) -> None:
+    """However odd it is, and however much it is like another one."""
+    with opened(postgresql) as store:
+        for name in NAMES:
+            store.append(name, 0, [made_message(0, f"tea {name}")], [Record(name, 0, name)])
+        assert [name for name, _ in store.sessions()] == NAMES
+        for name in NAMES:
+            assert store.read(name, 0, 9) == [made_message(0, f"tea {name}")]
+            assert store.last_record(name, name) == Record(name, 0, name)
+            assert store.sessions_with(name, [name]) == [name]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        replace(made_message(0), turn=2**63),
+        replace(made_message(0), cost=Cost(-(2**64), 0)),
+        replace(made_message(0), time=10**400),
+    ],
+)
+def test_a_number_that_no_row_holds_is_refused(postgresql: str, message: StoredMessage) -> None:
+    """A StoreError and nothing written; the same for summaries."""
+    with opened(postgresql) as store:
+        with pytest.raises(StoreError, match="nothing was written"):
+            store.append("s", 0, [message])
+        with pytest.raises(StoreError, match="nothing was written"):
+            store.put(made_summary("a", 0, 2**63))
+        assert store.sessions() == []
+
+
+def test_one_of_several_stores_gets_a_claim_when_they_ask_at_once(postgresql: str) -> None:
+    """Whoever is first; it passes on when it has run out."""
+    schema, now, got = new_schema(), time.time(), list[bool]()
+    stores = [opened(postgresql, schema=schema) for _ in range(4)]
+
+    def ask(number: int) -> None:
+        got.append(stores[number].claim("s", "work", str(number), now, 60.0))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == [False, False, False, True]
+    assert not stores[0].claim("s", "work", "late", now + 59.0, 60.0)
+    assert stores[0].claim("s", "work", "late", now + 60.0, 60.0)
+    for store in stores:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.append("s", 0, [made_message(0)])
 
 
 def test_what_one_process_stored_another_reads(postgresql: str) -> None:
