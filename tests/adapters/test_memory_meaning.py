@@ -15,10 +15,10 @@ import pytest
 
 pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
 
+from squidbot.adapters.common import postings as searching
+from squidbot.adapters.common.postings import candidates
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.adapters.sqlite3.memory import store as searching
-from squidbot.adapters.sqlite3.memory.index import candidates
 from squidbot.adapters.sqlite3.memory.store import remove_beside
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import Scope, View
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from squidbot.adapters.sqlite3.memory.index import TermLists, TermStatistics
+    from squidbot.adapters.common.postings import TermStatistics
+    from squidbot.adapters.sqlite3.memory.index import TermLists
     from squidbot.core.memory.search import ParsedQuery
     from squidbot.core.ports import MemoryStore
 

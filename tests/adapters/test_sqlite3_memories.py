@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.adapters.common import memories, postings
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
@@ -189,7 +190,7 @@ def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_a
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In 3,000 memories with the same words the old one with all of them is found, and so is that with the rare one."""
-    monkeypatch.setattr(index, "PROBED", 128)
+    monkeypatch.setattr(postings, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         rare, both = made_memory("walrus alone", time=1.0), made_memory("red green blue", time=2.0)
         store.add([rare, both])
@@ -204,7 +205,7 @@ def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An old memory that still holds is found behind a thousand newer ones that do not."""
-    monkeypatch.setattr(index, "PROBED", 128)
+    monkeypatch.setattr(postings, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         old = made_memory("tea own", time=1.0)
         store.add([old, *(made_memory(f"tea {number}", memory_id=f"m{number}") for number in range(700))])
@@ -219,9 +220,9 @@ def test_memories_of_others_stay_unseen_when_the_index_confuses_all_views(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Two digests in nine quintillions are equal; what is found or listed is looked at again, by its own scope."""
-    for module in (index, rows):
+    for module in (index, rows, memories, postings):
         monkeypatch.setattr(module, "view_digests", lambda _scope: (1, 1, 1, 1))
-        monkeypatch.setattr(module, "view_digest", lambda _view: 1)
+        monkeypatch.setattr(module, "view_digest", lambda _view: 1, raising=module is not postings)
     mine, bobs = made_memory("tea"), made_memory("tea", Scope(user="bob"))
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         store.add([mine, bobs])

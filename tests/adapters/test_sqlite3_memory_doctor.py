@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.adapters.common.memories import encode, grave_checksum
 from squidbot.adapters.sqlite3 import SqliteStore, files
 from squidbot.adapters.sqlite3.doctor import Salvage, check, repair
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
@@ -144,9 +145,9 @@ def test_memory_stays_history_when_an_older_copy_of_its_row_is_found(first: str,
         connection.execute("BEGIN IMMEDIATE")
         salvage = Salvage(connection)
         for memory in (history, live) if first == "as it is" else (live, history):
-            salvage.take(2, in_page(rows.encode(2, memory)))
-        salvage.take(3, in_page(rows.encode(3, MEMORIES[2])))
-        number = rows.grave_checksum(3, 1, 2.0, 5.0, GONE.encode(), b"asked for")
+            salvage.take(2, in_page(encode(2, memory)))
+        salvage.take(3, in_page(encode(3, MEMORIES[2])))
+        number = grave_checksum(3, 1, 2.0, 5.0, GONE.encode(), b"asked for")
         salvage.take(3, in_page((3, GONE, 1, 2.0, number, 5.0, "asked for")))
         assert salvage.finish_memories() == 1
         connection.execute("COMMIT")

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from zlib import crc32
 
 from squidbot.adapters.common import cells
+from squidbot.adapters.common.memories import MEMORY_COLUMNS, grave_checksum
+from squidbot.adapters.common.memories import decode as decode_memory
+from squidbot.adapters.common.postings import ViewCounts
 from squidbot.adapters.common.transcripts import shown_id
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
@@ -313,7 +316,7 @@ def _contradictions(
         if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection)}", due):
             yield DAMAGED_MESSAGE_INDEX
     if has_memories and OF_MEMORIES.is_there(connection):
-        counts = memory_index.ViewCounts()
+        counts = ViewCounts()
         name = OF_MEMORIES.newest(connection)
         is_true = _is_true(connection, f"memory_words_{name}", memory_index.due_terms(connection, counts))
         try:
@@ -601,7 +604,7 @@ LATER = "SELECT min(number) FROM records WHERE session = ? AND kind = ? AND numb
 BODY = "SELECT body FROM records WHERE session = ? AND kind = ? AND number = ?"
 ADD_SESSION = "INSERT INTO sessions(no, id, hash, messages, checksum, records) VALUES(?, ?, ?, ?, ?, ?)"
 # A memory's row may occur twice: current, and from before a replacement.
-FOUND_MEMORIES = f"CREATE TEMP TABLE found_memories({memory_rows.MEMORY_COLUMNS}, PRIMARY KEY(key))"
+FOUND_MEMORIES = f"CREATE TEMP TABLE found_memories({MEMORY_COLUMNS}, PRIMARY KEY(key))"
 TAKE_MEMORY = (
     f"INSERT INTO found_memories VALUES({', '.join('?' * 19)}) "  # our own constants
     "ON CONFLICT DO UPDATE SET superseded_by = excluded.superseded_by, checksum = excluded.checksum "
@@ -687,14 +690,14 @@ class Salvage:
 
     def _take_memory(self, key: int, values: Cells) -> None:
         row = (key, *values[1:6], float(values[6]), float(values[7]), *values[8:])
-        memory_rows.decode(row)
+        decode_memory(row)
         self._make_memories()
         self._connection.execute(TAKE_MEMORY, _cells(row))
 
     def _take_grave(self, key: int, values: Cells) -> None:
         _, memory_id, owner, time, check, forgotten, reason = values
         row = (key, memory_id, owner, float(time), check, float(forgotten), reason)
-        if memory_rows.grave_checksum(key, owner, row[3], row[5], memory_id, reason) == check:
+        if grave_checksum(key, owner, row[3], row[5], memory_id, reason) == check:
             self._make_memories()
             self._insert("forgotten_memories", row)
 

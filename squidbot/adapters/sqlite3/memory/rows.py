@@ -1,160 +1,41 @@
-"""A memory as one row of the table `memories`, and back; the checksum that notices a changed byte."""
+"""Memories as rows of the table `memories`: every statement that reads or writes them, and their tables."""
 
 from __future__ import annotations
 
-import json
 import os
-import struct
 from contextlib import closing, suppress
-from functools import lru_cache
-from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING
 
-from squidbot.adapters.common.cells import Cell, DamagedRowError, checksum, json_text, plain, stored_text
+from squidbot.adapters.common.cells import json_text, plain, stored_text
+from squidbot.adapters.common.memories import (
+    MEMORY_COLUMNS,
+    VIEW_COLUMNS,
+    DamagedMemoryError,
+    decode,
+    decode_mark,
+    encode,
+    encode_mark,
+    grave_checksum,
+    refuse_other_reader,
+    seconds_of,
+    view_digest,
+    view_digests,
+)
 from squidbot.adapters.sqlite3 import index
 from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
 from squidbot.adapters.sqlite3.rows import IN_LIST
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.memories import CARDS, Mark, Memory, Scope, Source, View
+from squidbot.core.memories import CARDS, View
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.memories import FactCategory, Isolation, Trust
+    from squidbot.core.memories import FactCategory, Isolation, Mark, Memory
     from squidbot.core.memory.words import Days
 
 
-MEMORY_COLUMNS = (
-    "key, id, owner, bot, agent, model, time, importance, checksum, category, trust, supersedes, superseded_by, scope, "
-    "tags, sources, speaker, reason, text"
-)
-# Each isolation policy's column for views.
-VIEW_COLUMNS = {"global": "owner", "bot": "bot", "agent": "agent", "model": "model"}
-MemoryRow: TypeAlias = (
-    "tuple[int, bytes, int, int, int, int, float, float, int, bytes, bytes, bytes | None, bytes | None, bytes, "
-    "bytes | None, bytes | None, bytes, bytes, bytes]"
-)
-
-_NUMBERS = struct.Struct("<5q2d").pack  # key, digests; time, importance
-_GRAVE = struct.Struct("<2q2d").pack  # key, owner; time, forgotten
-
-
-class DamagedMemoryError(DamagedRowError):
-    """A memory's row is missing or does not match its checksum; the text names it."""
-
-    advice = "forget it, or restore a backup; the other memories are intact"
-
-
-@lru_cache(4096)
-def view_digest(view: View) -> int:
-    """Return a view's number in columns and in the index: 63 bits, the same for ever."""
-    data = json_text(view.key).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
-
-
-@lru_cache(4096)
-def view_digests(scope: Scope) -> tuple[int, int, int, int]:
-    """Return the digests of the views that see a scope: global, bot, agent, model."""
-    owner, bot, agent, model = (View(scope, "global"), View(scope, "bot"), View(scope, "agent"), View(scope, "model"))
-    return view_digest(owner), view_digest(bot), view_digest(agent), view_digest(model)
-
-
-def text_digest(text: str) -> bytes:
-    """Return the digest that ties a vector to its text: 16 bytes."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def encode(key: int, memory: Memory) -> tuple[Cell, ...]:
-    """Return a memory as the cells of its row.
-
-    Raises:
-        StoreError: a number or text can't be stored.
-    """
-    sources = [tuple(source) for source in memory.sources]
-    try:
-        texts = [
-            stored_text(memory.memory_id),
-            stored_text(memory.category),
-            stored_text(memory.trust),
-            stored_text(memory.supersedes or None),
-            stored_text(memory.superseded_by or None),
-            stored_text(json_text(memory.scope.parts)),
-            stored_text(json_text(memory.tags) if memory.tags else None),
-            stored_text(json_text(sources) if sources else None),
-            stored_text(memory.speaker),
-            stored_text(memory.reason),
-            stored_text(memory.text),
-        ]
-        digests = view_digests(memory.scope)
-        numbers = _NUMBERS(key, *digests, memory.time, memory.importance)
-    except (struct.error, TypeError, AttributeError) as error:
-        name = f"memory {memory.memory_id!a:.80}"
-        raise StoreError(f"{name}: a value can't be stored: {error}; nothing was written") from error
-    check = checksum(numbers, *_marked([data for _, data in texts], [cell for cell, _ in texts]))
-    memory_id, *others = (cell for cell, _ in texts)
-    return key, memory_id, *digests, float(memory.time), float(memory.importance), check, *others
-
-
-def decode(row: MemoryRow) -> tuple[int, Memory]:
-    """Return the key and the memory in a row.
-
-    Raises:
-        DamagedMemoryError: it does not match its checksum.
-    """
-    key, memory_id, owner, bot, agent, model, time, importance, check, *texts = row
-    try:
-        numbers = _NUMBERS(key, owner, bot, agent, model, time, importance)
-        cells = [memory_id, *texts]
-        if checksum(numbers, *_marked([data or b"" for data in cells], cells)) != check:
-            raise DamagedMemoryError(f"memory {key}")
-        category, trust, supersedes, superseded_by, scope, tags, sources, speaker, reason, text = map(_said, texts)
-    except (struct.error, TypeError, AttributeError) as error:  # a cell of another type: damaged row header
-        raise DamagedMemoryError(f"memory {key}") from error
-    memory = Memory(
-        plain(memory_id),
-        text,
-        cast("FactCategory", category),
-        _scope(scope),
-        time,
-        cast("Trust", trust),
-        speaker,
-        tuple(json.loads(tags or "[]")),
-        tuple(Source(*each) for each in json.loads(sources or "[]")),
-        importance,
-        reason,
-        supersedes,
-        superseded_by,
-    )
-    return key, memory
-
-
-def _said(data: bytes | None) -> str:
-    """Return the text in a cell; "" for none."""
-    return "" if data is None else plain(data)
-
-
-def _marked(datas: list[bytes], cells: Sequence[Cell]) -> list[bytes]:
-    """Return texts for the checksum; a byte before each but the last distinguishes none from an empty one."""
-    *first, last = datas
-    marked = [b"\0" if cell is None else b"\1" + data for data, cell in zip(first, cells, strict=False)]
-    return [*marked, last]
-
-
-@lru_cache(1024)
-def _scope(text: str) -> Scope:
-    return Scope(*json.loads(text))
-
-
-def grave_checksum(key: int, owner: int, time: float, forgotten: float, memory_id: bytes, reason: bytes) -> int:  # noqa: PLR0913, PLR0917  # it has that many cells
-    """Return the checksum of a forgotten memory's rest; -1, which no row has, if a cell has another type."""
-    try:
-        return checksum(_GRAVE(key, owner, time, forgotten), memory_id, reason)
-    except (struct.error, TypeError):
-        return -1
-
-
-# Every statement that reads or writes memories. Each runs on the caller's connection.
+# Each statement runs on the caller's connection.
 
 WRITE = f"REPLACE INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
 REMOVE = "DELETE FROM memories WHERE key = ?"
@@ -188,8 +69,6 @@ OF_DAYS = {
     for column in VIEW_COLUMNS.values()
 }
 LOOKED_ROWS = 512  # at once, by `damaged`
-DAY_SECONDS = 86_400
-EPOCH_DAY = 719_163  # 1970-01-01, in days since the year 1
 
 
 def next_key(connection: sqlite3.Connection) -> int:
@@ -233,8 +112,7 @@ def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] |
 
 def of_days(connection: sqlite3.Connection, view: View, days: Days, limit: int) -> list[int]:
     """Return the keys of at most `limit` memories of a view from these days, newest first."""
-    first, last = ((ordinal - EPOCH_DAY) * DAY_SECONDS for ordinal in (days.first, days.last + 1))
-    cells = (view_digest(view), first, last, limit)
+    cells = (view_digest(view), *seconds_of(days), limit)
     return [key for (key,) in connection.execute(OF_DAYS[VIEW_COLUMNS[view.isolation]], cells)]
 
 
@@ -564,13 +442,8 @@ def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark |
     Raises:
         DamagedMemoryError: it does not match its checksum.
     """
-    (session, session_data), (name, name_data) = stored_text(session_id), stored_text(reader)
-    row = connection.execute(READ_MARK, (session, name)).fetchone()
-    if row is None:
-        return None
-    if checksum(session_data, name_data, row[0]) != row[1]:
-        raise DamagedMemoryError(f"the mark of session {session_id!a:.80}")
-    return Mark(session_id, reader, *json.loads(plain(row[0])))
+    cells = stored_text(session_id)[0], stored_text(reader)[0]
+    return decode_mark(session_id, reader, connection.execute(READ_MARK, cells).fetchone())
 
 
 def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> None:
@@ -580,8 +453,5 @@ def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> Non
         StoreError: the stored mark is another one.
         DamagedMemoryError: it does not match its checksum.
     """
-    if mark(connection, new.session_id, new.reader) != was:
-        raise StoreError(f"session {new.session_id!a:.80} was processed by another reader first; nothing was written")
-    (session, session_data), (name, name_data) = stored_text(new.session_id), stored_text(new.reader)
-    text, data = stored_text(json_text((new.next_seq, new.version, new.stamp)))
-    connection.execute(PUT_MARK, (session, name, text, checksum(session_data, name_data, data)))
+    refuse_other_reader(mark(connection, new.session_id, new.reader), was, new.session_id)
+    connection.execute(PUT_MARK, encode_mark(new))

@@ -5,147 +5,33 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import closing, suppress
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.cells import json_text, plain
+from squidbot.adapters.common.memories import DamagedMemoryError, added, memories_without, replaced, says_the_same
+from squidbot.adapters.common.postings import search_memories
 from squidbot.adapters.sqlite3 import files
 from squidbot.adapters.sqlite3.files import FOREIGN, StoreFile, open_only_reading, store_error
-from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import index, rows, vectors
-from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
-from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
+from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
-from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import (
-    CARDS,
-    View,
-    is_from_session,
-    is_same,
-    passage_of,
-    refuse_misfit,
-    refuse_missing,
-    with_sources,
-    without_messages,
-)
-from squidbot.core.memory.search import (
-    CANDIDATES,
-    NEIGHBOURS_OF,
-    OF_DAYS,
-    ParsedQuery,
-    PreparedPassage,
-    Similarity,
-    features_of,
-    is_sought,
-    score,
-)
+from squidbot.core.errors import StoreError
+from squidbot.core.memories import CARDS, is_from_session, passage_of, refuse_missing
+from squidbot.core.memory.search import is_sought
 
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, Passage
+    from squidbot.adapters.sqlite3.memory.index import TermLists
+    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, Passage, View
+    from squidbot.core.memory.words import Days
     from squidbot.core.vectors import QueryMeaning
-
-
-# A call's changes, decided before it writes anything: all of them, or an error.
-
-
-def added(
-    find: Callable[[str], Memory | None],
-    memories: Sequence[Memory],
-    said: NewSources | None = None,
-    places: Mapping[str, str] | None = None,
-    *,
-    gone: Collection[str] = (),
-) -> dict[str, Memory]:
-    """Return the writes of `MemoryStore.add`, by id: new and changed memories. `find` returns stored ones.
-
-    `gone`: ids that the same call forgets.
-
-    Raises:
-        NotFoundError, StoreError: it is impossible.
-    """
-    changed: dict[str, Memory] = {}
-
-    def now(memory_id: str) -> Memory | None:
-        return changed.get(memory_id) or (None if memory_id in gone else find(memory_id))
-
-    for memory in memories:
-        refuse_misfit(memory)
-        stored = now(memory.memory_id)
-        if stored is None:
-            changed[memory.memory_id] = memory
-            if memory.supersedes:
-                old = _superseded(memory, now(memory.supersedes))
-                changed[old.memory_id] = old
-        elif not is_same(stored, memory):
-            raise StoreError(f"memory {memory.memory_id!a:.80} already exists with other content; nothing was written")
-    changed |= _with_sources(now, said or {})
-    return changed | replaced(now, places or {})
-
-
-def _with_sources(find: Callable[[str], Memory | None], said: NewSources) -> dict[str, Memory]:
-    changed = {}
-    for memory_id, sources in said.items():
-        known = find(memory_id)
-        if known is None:
-            raise NotFoundError(f"no memory {memory_id!a:.80}; nothing was changed")
-        if (more := with_sources(known, sources)) is not known:
-            changed[memory_id] = more
-    return changed
-
-
-def _superseded(memory: Memory, old: Memory | None) -> Memory:
-    if old is None or old.scope[:2] != memory.scope[:2]:
-        raise StoreError(
-            f"memory {memory.memory_id!a:.80} replaces {memory.supersedes!a:.80}, which does not exist or belongs to "
-            "another user; nothing was written"
-        )
-    return replace(old, superseded_by=old.superseded_by or memory.memory_id)
-
-
-def replaced(find: Callable[[str], Memory | None], places: Mapping[str, str]) -> dict[str, Memory]:
-    """Return what `MemoryStore.supersede` writes, by id.
-
-    Raises:
-        StoreError: it is impossible.
-    """
-    changed: dict[str, Memory] = {}
-    for memory_id, taker in places.items():
-        old = _there(find, memory_id)
-        if old.superseded_by == taker:
-            continue
-        if taker and (old.superseded_by or _there(find, taker).scope[:2] != old.scope[:2]):
-            raise StoreError(
-                f"memory {memory_id!a:.80} is already replaced, or belongs to another user; nothing was written"
-            )
-        changed[memory_id] = replace(old, superseded_by=taker)
-    for taker in filter(None, places.values()):
-        if (changed.get(taker) or _there(find, taker)).superseded_by:
-            raise StoreError(f"memory {taker!a:.80} is itself replaced and cannot replace another; nothing was written")
-    return changed
-
-
-def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
-    found = find(memory_id)
-    if found is None:
-        raise StoreError(f"no memory {memory_id!a:.80}; nothing was written")
-    return found
-
-
-def memories_without(
-    memories: Iterable[Memory], session_id: str, seqs: Container[int]
-) -> tuple[dict[str, Memory], list[str]]:
-    """Return the writes of `MemoryStore.forget_messages`, by id, and the ids of forgotten memories."""
-    left = [(memory, without_messages(memory, session_id, seqs)) for memory in memories]
-    changed = [(memory, sources) for memory, sources in left if sources != memory.sources]
-    kept = {memory.memory_id: replace(memory, sources=sources) for memory, sources in changed if sources}
-    return kept, [memory.memory_id for memory, sources in changed if not sources]
 
 
 # Changes memories, each within a transaction of the caller: rows, index terms and vectors together.
@@ -237,18 +123,11 @@ def _exchange(
 
 
 def _says_the_same(connection: sqlite3.Connection, memory: Memory) -> bool:
-    """Return whether the stored memory of that id has the same words, scope and versions."""
     try:
         found = rows.find(connection, memory.memory_id)
     except DamagedMemoryError:
         return False
-    return found is not None and memory == replace(
-        memory,
-        text=found[1].text,
-        scope=found[1].scope,
-        supersedes=found[1].supersedes,
-        superseded_by=found[1].superseded_by,
-    )
+    return found is not None and says_the_same(found[1], memory)
 
 
 def _said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
@@ -263,66 +142,34 @@ def _said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
     return [memory for memory in memories if memory and is_from_session(memory, session_id)]
 
 
-# A search of memories in one transaction: candidates by words, days, neighbours and vectors, then their scores.
+class MemorySnapshot(NamedTuple):
+    """What a search reads, within a transaction: `common.postings.MemorySource`."""
 
-# Above this many memories, if vectors search too, words supply fewer candidates: each costs a tenth of a millisecond.
-# Quality stays: of 997 questions among 2,760 passages, 84.4 and 88.8 in 100 have their evidence within 1,000 and 2,000
-# tokens, 84.2 and 88.7 with all candidates. Below it this does not pay: the nearest stands out less from the rest, and
-# twice as many questions get no answer, for a third less that should have none.
-MANY_MEMORIES = 50_000
-FEWER_FRACTION = 0.5
+    connection: sqlite3.Connection
 
+    def lists(self, view: View, *, past: bool) -> TermLists:
+        """Return the lists of a view.
 
-def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
-    connection: sqlite3.Connection,
-    text: str,
-    view: View,
-    limit: int,
-    now: float,
-    past: bool,  # noqa: FBT001
-    meant: QueryMeaning | None,
-) -> list[MemoryHit]:
-    """Return the memories that answer a query, best first, within a transaction on one snapshot.
+        Raises:
+            DamagedIndexError: rebuild the index.
+        """
+        return index.lists(self.connection, view, past=past)
 
-    Raises:
-        DamagedIndexError: rebuild the index.
-    """
-    seen = partial(_seen, connection, view, past=past)
-    query = ParsedQuery.of(text, now)
-    with index_errors():
-        lists = index.lists(connection, view, past=past)
-        share = FEWER_FRACTION if meant and lists.among > MANY_MEMORIES else 1
-        keys, statistics = candidates(lists, query, max(round(CANDIDATES * share), limit))
-    best = keys[: round(NEIGHBOURS_OF * share)]
-    for day in query.days:
-        keys += rows.of_days(connection, view, day, OF_DAYS)
-    keys += vectors.keys_at(connection, meant) if meant else ()
-    found = seen(dict.fromkeys(keys))
-    with index_errors():
-        beside = index.beside(lists, [found[key] for key in best if key in found])
-    found |= seen(key for key in beside if key not in found)
-    meaning = _meaning(connection, meant, found) if meant else None
-    # The speakers are known only now: a name in the query may be a speaker's.
-    query = ParsedQuery.of(text, now, {passage.speaker for passage in found.values()})
-    with index_errors():
-        ranked = score(
-            query, [PreparedPassage(each, features_of(each)) for each in found.values()], statistics, meaning
-        )
-    return ranked[:limit]
+    def of_days(self, view: View, days: Days, limit: int) -> list[int]:
+        """Return the keys of at most `limit` memories of a view from these days, newest first."""
+        return rows.of_days(self.connection, view, days, limit)
 
+    def keys_at(self, meant: QueryMeaning) -> list[int]:
+        """Return the keys of existing memories with the vectors nearest to the query."""
+        return vectors.keys_at(self.connection, meant)
 
-def _seen(connection: sqlite3.Connection, view: View, keys: Iterable[int], *, past: bool) -> dict[int, Passage]:
-    """Return the passages of memories by key, those that a view sees."""
-    return {
-        key: passage_of(memory)
-        for key, memory in rows.picked(connection, list(keys))
-        if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
-    }
+    def picked(self, keys: Sequence[int]) -> list[tuple[int, Memory]]:
+        """Return memories by key, in no order, except unreadable ones."""
+        return rows.picked(self.connection, keys)
 
-
-def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Similarity:
-    similar = vectors.cosines(connection, meant, list(found))
-    return Similarity({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
+    def cosines(self, meant: QueryMeaning, keys: Sequence[int]) -> dict[int, float]:
+        """Return the cosines of the query and of memories by key, except unreadable ones."""
+        return vectors.cosines(self.connection, meant, keys)
 
 
 # The vector index files beside a store: files under its name may hold forgotten data.
@@ -543,7 +390,9 @@ class SqliteMemoryStore(StoreFile):
             with self._reading as connection:
                 connection.execute("BEGIN")  # all its statements read one snapshot
                 try:
-                    return _search(connection, query, view, limit, now, past, meant)
+                    return search_memories(
+                        MemorySnapshot(connection), query, view, limit=limit, now=now, past=past, meant=meant
+                    )
                 finally:
                     connection.execute("ROLLBACK")
 

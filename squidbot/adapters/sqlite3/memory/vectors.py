@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from array import array
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from squidbot.adapters.common.cells import json_text, plain, stored_text
-from squidbot.adapters.sqlite3.memory import rows
-from squidbot.adapters.sqlite3.memory.rows import (
-    CARDS_INDEX,
-    IS_CARD,
-    MEMORY_BITS,
-    DamagedMemoryError,
-    has_cards,
-    text_digest,
+from squidbot.adapters.common.memories import (
+    encode_vector,
+    refuse_damage,
+    refuse_dimension,
+    refuse_length,
+    vector_checksum,
     view_digest,
 )
+from squidbot.adapters.sqlite3.memory import rows
+from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX, IS_CARD, MEMORY_BITS, has_cards
 from squidbot.adapters.sqlite3.rows import IN_LIST
-from squidbot.core.errors import StoreError
-from squidbot.core.vectors import VectorEntry, VectorStamp, packed
+from squidbot.core.vectors import FLOAT_BYTES, VectorEntry, VectorStamp
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 
 MEMORY_KEYS = (1 << MEMORY_BITS) - 1
-FLOAT_BYTES = 4
 
 MODEL = "SELECT no, dimension FROM memory_models WHERE name = ?"
 MODELS = "SELECT name, dimension FROM memory_models ORDER BY no"
@@ -70,19 +67,12 @@ def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Map
     first = _model(connection, model, dimension)
     count = 0
     for memory_id, vector in vectors.items():
-        if len(vector) != dimension:
-            raise StoreError(
-                f"a vector of {len(vector)} numbers, where {model!a:.80} has {dimension}; nothing was written"
-            )
+        refuse_length(vector, model, dimension)
         found = rows.find(connection, memory_id)
         if found is None:  # forgotten while its vector was made
             continue
         key, memory = found
-        try:
-            data, digest = packed(vector), text_digest(memory.text)
-        except ValueError as error:
-            raise StoreError(f"the vector of memory {memory_id!a:.80}: {error}; nothing was written") from error
-        row = (digest, _checksum(first + key, digest, data), data)
+        row = encode_vector(first + key, memory, vector)
         # An unchanged vector keeps its place: every index has it already.
         if connection.execute(KEPT, (first + key,)).fetchone() != row:
             connection.execute(PUT, (first + key, *row))
@@ -101,23 +91,8 @@ def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
     if found is None:
         connection.execute(ADD_MODEL, (name, dimension))
         found = connection.execute(MODEL, (name,)).fetchone()
-    if found[1] != dimension:
-        raise StoreError(
-            f"vectors of {model!a:.80} have {found[1]} dimensions in this store, not {dimension}; nothing was "
-            "written: drop the model's vectors first, or give the model another name"
-        )
+    refuse_dimension(model, found[1], dimension)
     return int(found[0]) << MEMORY_BITS
-
-
-def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> None:
-    """Check a vector's row for damage: its key, the id of its memory, digest, checksum and numbers.
-
-    Raises:
-        DamagedMemoryError: it does not match its checksum, or has another length.
-    """
-    key, memory_id, digest, check, data = row
-    if _checksum(key, digest, data) != check or len(data) != dimension * FLOAT_BYTES:
-        raise DamagedMemoryError(f"the vector of memory {plain(memory_id)!a:.80}")
 
 
 def without(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Memory]:
@@ -153,7 +128,7 @@ def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[
         return {}
     first, size, others = found[0] << MEMORY_BITS, len(meant.vector) * FLOAT_BYTES, dict[int, bytes]()
     for key, digest, check, data in connection.execute(PICKED, (json_text([first + key for key in keys]),)):
-        if _checksum(key, digest, data) == check and len(data) == size:
+        if vector_checksum(key, digest, data) == check and len(data) == size:
             others[key & MEMORY_KEYS] = data
     return dict(zip(others, meant.dots(meant.vector, [*others.values()]), strict=True))
 
@@ -188,10 +163,6 @@ def remove(connection: sqlite3.Connection, key: int) -> None:
     """Remove the vectors of a memory, of every model, within a transaction."""
     for (no,) in connection.execute("SELECT no FROM memory_models").fetchall():
         connection.execute(REMOVE, ((no << MEMORY_BITS) + key,))
-
-
-def _checksum(key: int, digest: bytes, data: bytes) -> int:
-    return crc32(data, crc32(digest, crc32(key.to_bytes(8, "little"))))
 
 
 # The vectors of one model as an index's source: in order of arrival, with a stamp.
