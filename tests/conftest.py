@@ -31,6 +31,8 @@ except ImportError:  # Windows has other locks
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from tests.postgresql import FactTenants
+
 # More would spend more in reading the tests, which each of them does, than the last of them is worth.
 MOST_WORKERS = 4
 
@@ -89,7 +91,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     What uses PostgreSQL is marked so before it is chosen by its marks.
     """
     for item in items:
-        if "postgresql" in getattr(item, "fixturenames", ()) or "psycopg" in item.path.name:
+        if (
+            "postgresql" in getattr(item, "fixturenames", ())
+            or "psycopg" in item.path.name
+            or "[postgresql" in item.name
+        ):
             item.add_marker("postgresql")
     if config.getoption("--hypothesis-profile") or "PROMISE_EFFORT" in os.environ:
         return
@@ -113,6 +119,14 @@ def direct() -> str:
     from tests.postgresql import wheels_server  # noqa: PLC0415  # optional packages
 
     return wheels_server()
+
+
+@pytest.fixture(scope="session")
+def tenants(direct: str) -> FactTenants:
+    """Return what opens stores of facts in PostgreSQL, each of a tenant of its own."""
+    from tests.postgresql import FactTenants  # noqa: PLC0415  # as above
+
+    return FactTenants(direct)
 
 
 @pytest.fixture(scope="session")

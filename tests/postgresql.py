@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
-from squidbot.adapters.psycopg import PostgresqlStore
+from squidbot.adapters.psycopg import PostgresqlMemoryStore, PostgresqlStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,6 +148,32 @@ def opened(
         tenant=tenant,
         most_connections=most_connections,
     )
+
+
+class FactTenants:
+    """Stores of facts, each of a tenant of its own; the policies hold for their user, who is no superuser."""
+
+    def __init__(self, url: str) -> None:
+        """Make the schema, and separate the tenants."""
+        self.superuser, self.schema, user = url, new_schema(), f"squid{os.getpid()}"
+        with connected(url) as operator:
+            operator.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            operator.execute(f"CREATE ROLE {user} LOGIN".encode())
+            operator.execute(f"GRANT CREATE ON DATABASE {operator.info.dbname} TO {user}".encode())
+        self.url = make_conninfo(url, user=user)
+        PostgresqlMemoryStore(self.url, schema=self.schema).close()
+        with connected(self.url, self.schema) as owner:
+            owner.execute("SELECT separate_tenants()")
+
+    def opened(self, tenant: str = "", *, url: str = "") -> PostgresqlMemoryStore:
+        """Open a store of a tenant, of a new one by default."""
+        return PostgresqlMemoryStore(
+            url or self.url,
+            schema=self.schema,
+            tenant=tenant or f"t{next(_NUMBERS)}",
+            most_connections=1 if url else 8,
+            patience_seconds=10.0,
+        )
 
 
 @contextmanager

@@ -184,6 +184,69 @@ class StoredVectors(Protocol):
         """
 
 
+class NearestVectors(Protocol):
+    """Finds the nearest of the stored vectors of one model. Threads may share it."""
+
+    @property
+    def fault(self) -> str:
+        """Why it is slower than it should be, in one line; "" if it is not."""
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors."""
+
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order."""
+
+    def behind(self) -> int:
+        """Return the number of stored vectors that it does not find yet.
+
+        Raises:
+            StoreError: the store failed.
+        """
+
+    def refresh(self) -> bool:
+        """Bring it up to date, and return whether it is.
+
+        Raises:
+            StoreError: the store failed.
+        """
+
+    def save(self) -> None:
+        """Bring it up to date, and write it to its file, if it has one.
+
+        Raises:
+            StoreError: the store, or the disk, failed.
+        """
+
+    def close(self) -> None:
+        """Free all resources; it does not save."""
+
+    def places(self, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+        """Return the places of the nearest vectors that a view sees, best first; with `past` of history, too.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            StoreError: the store failed.
+        """
+
+    def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> dict[str, float]:
+        """Return the cosines of the memories of a view whose vectors are nearest, by id, best first, ties newest first.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            StoreError: the store failed.
+        """
+
+
+@runtime_checkable
+class SupportsNearest(Protocol):
+    """An optional part of a VectorStore: a server that compares the vectors itself, so that nobody keeps an index."""
+
+    def nearest(self, model: str, dimension: int) -> NearestVectors | None:
+        """Return what finds a model's nearest vectors; `None` if the server can't, so that an index has to."""
+
+
 class VectorIndex(Protocol):
     """Finds the nearest of many vectors of one model. It can be rebuilt from `StoredVectors` at any time.
 

@@ -21,7 +21,7 @@ from squidbot.services.indexing import IndexPaths, reindex
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from squidbot.core.vectors import VectorStore
@@ -44,12 +44,15 @@ ALSO = (
 )
 
 
-@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> VectorStore:
-    """Return a store of each kind."""
-    made: VectorStore = request.param() if request.param is InMemoryMemoryStore else request.param(tmp_path / "facts")
-    request.addfinalizer(getattr(made, "close", lambda: None))  # noqa: PT021  # it may have none
-    return made
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
+    """Open a store of each kind."""
+    if request.param == "postgresql":
+        made: VectorStore = request.getfixturevalue("tenants").opened()
+    else:
+        made = InMemoryMemoryStore() if request.param == "memory" else SqliteMemoryStore(tmp_path / "facts")
+    with closing(made):  # type: ignore[type-var]  # all of these can be closed
+        yield made
 
 
 def test_cards_wait_for_no_vector_and_nothing_else_is_taken_for_one(store: VectorStore) -> None:

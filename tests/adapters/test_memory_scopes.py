@@ -45,6 +45,14 @@ def in_sqlite() -> Iterator[MemoryStore]:
         yield store
 
 
+@pytest.fixture(scope="session", params=["memory", "sqlite", "postgresql"])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    """Return what opens a store of each kind."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("tenants").opened  # type: ignore[no-any-return]
+    return in_memory if request.param == "memory" else in_sqlite
+
+
 def done(store: MemoryStore, acts: list[tuple[Scope, str, int]]) -> dict[str, Memory]:
     """Do what happens, and return what holds then, by id."""
     holding: dict[str, Memory] = {}
@@ -63,8 +71,7 @@ def done(store: MemoryStore, acts: list[tuple[Scope, str, int]]) -> dict[str, Me
     return holding
 
 
-@pytest.mark.parametrize("opened", [in_memory, in_sqlite])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(acts=ACTS, asking=SCOPES, isolation=st.sampled_from(ISOLATIONS))
 def test_view_shows_its_own_memories_alone_whatever_happened(
     opened: Opened, acts: list[tuple[Scope, str, int]], asking: Scope, isolation: str

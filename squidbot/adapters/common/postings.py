@@ -56,6 +56,9 @@ class MemoryLists(Protocol):
         Without words, those of any memories.
         """
 
+    def expect(self, asked: Sequence[tuple[Sequence[Sequence[str]], int]]) -> None:
+        """Take the words and limits that `newest` will be asked for: one reading may serve them all."""
+
 
 class ViewCounts:
     """Number of indexed memories of each view, current and history, and of both's terms."""
@@ -87,6 +90,11 @@ def _place(group: str, position: int) -> str:
 def family(term: str) -> tuple[str, ...]:
     """Return the index terms for memories with a word of a term's family."""
     return root(term), f"_{root(term)}"
+
+
+def fellows_of(term: str) -> tuple[str, ...]:
+    """Return the index terms for memories with another word of a term's subject."""
+    return tuple(fellow.stem for fellow in synonyms(term))
 
 
 # Finds candidates for a query in a view, in bounded time for any number of memories.
@@ -155,6 +163,13 @@ def candidates(lists: MemoryLists, query: ParsedQuery, limit: int) -> tuple[list
     """Return at most `limit` memories of a view that may answer a query best, and statistics of the others."""
     counted = TermStatistics(lists)
     having = defaultdict[int, float](float)
+    lists.expect(
+        [
+            ([], 1),
+            *(([(term,)], max(PROBED, limit)) for term in query.terms),
+            *(([forms], PAIRED) for term in query.terms for forms in (family(term), fellows_of(term)) if forms),
+        ]
+    )
     known = [_probe(lists, counted, term, max(PROBED, limit), having) for term in query.terms]
     rarest = sorted((each for each in known if each.memories), key=lambda each: each.memories)[:TOGETHER]
     for several in _together(rarest, lists.among):
@@ -169,7 +184,7 @@ def candidates(lists: MemoryLists, query: ParsedQuery, limit: int) -> tuple[list
 def _add_fellows(lists: MemoryLists, known: Sequence[ProbedTerm], having: defaultdict[int, float]) -> None:
     """Add the weight of memories with another word of a term's subject, also for terms that no memory has."""
     for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
-        if fellows := tuple(fellow.stem for fellow in synonyms(each.term)):
+        if fellows := fellows_of(each.term):
             for key in lists.newest([fellows], PAIRED):
                 having[key] += FELLOW * each.weight
 

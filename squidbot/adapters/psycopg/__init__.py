@@ -1,5 +1,6 @@
-"""Transcripts, records, summaries and claims in PostgreSQL, by psycopg."""
+"""Transcripts, records, summaries, claims and facts in PostgreSQL, by psycopg."""
 
+from squidbot.adapters.psycopg.memories import PostgresqlMemoryStore
 from squidbot.adapters.psycopg.store import PostgresqlStore
 
-__all__ = ["PostgresqlStore"]
+__all__ = ["PostgresqlMemoryStore", "PostgresqlStore"]

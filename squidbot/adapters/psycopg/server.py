@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # The number of the newest migration in this folder.
-NEWEST = 1
+NEWEST = 2
 # Any number that nobody else locks: one process at a time makes or changes the tables.
 MIGRATING = 7_341_902_655_118_463
 IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
+# All statements of such a transaction read the same.
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
 FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
 # How long whoever waits for a lock sleeps between two looks.
@@ -255,6 +257,22 @@ class Server:
             return None
         connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         return connection
+
+    def ready(self, *, create: bool) -> None:
+        """Check that the tables are of this version; if `create`, make them where there are none.
+
+        Raises:
+            StoreError: they are missing, or of another version.
+        """
+        version = self.version()
+        self.refuse_newer(version)
+        if not version and create:
+            self.migrate()
+        elif version < NEWEST:
+            raise StoreError(
+                f"PostgreSQL: schema {self.schema!r} has migration {version}, this squidbot needs {NEWEST}: "
+                "run `squidbot store migrate`"
+            )
 
     def version(self) -> int:
         """Return the number of the newest migration that the database has; 0 for none."""

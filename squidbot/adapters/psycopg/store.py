@@ -32,7 +32,7 @@ from squidbot.adapters.psycopg.search import (
     block_of,
     terms_of,
 )
-from squidbot.adapters.psycopg.server import NEWEST, Server
+from squidbot.adapters.psycopg.server import SNAPSHOT, Server
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
 from squidbot.core.recall.search import best, read_query
@@ -119,8 +119,6 @@ DROP = (
     ),
     "DELETE FROM {schema}.sessions WHERE no = %s",
 )
-# All statements of a search read the same.
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 KINDS = (
     f"SELECT r.kind, count(*) FROM (SELECT s.no {_OF}) s JOIN {{schema}}.records r ON r.session = s.no "  # noqa: S608
     "GROUP BY r.kind ORDER BY r.kind"
@@ -194,21 +192,10 @@ class PostgresqlStore:
         self._telling: Thread | None = None
         self._untold, self._lock = set[str](), Lock()
         try:
-            self._check(create=create)
+            self._server.ready(create=create)
         except BaseException:
             self._server.close()
             raise
-
-    def _check(self, *, create: bool) -> None:
-        version = self._server.version()
-        self._server.refuse_newer(version)
-        if not version and create:
-            self._server.migrate()
-        elif version < NEWEST:
-            raise StoreError(
-                f"PostgreSQL: schema {self._server.schema!r} has migration {version}, this squidbot needs {NEWEST}: "
-                "run `squidbot store migrate`"
-            )
 
     def __enter__(self) -> Self:
         return self

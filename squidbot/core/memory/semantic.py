@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.ports import SupportsCalibration
-from squidbot.core.vectors import QueryMeaning, VectorSearch, unit
+from squidbot.core.vectors import QueryMeaning, SupportsNearest, VectorSearch, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.ports import Embedder
-    from squidbot.core.vectors import VectorIndex, VectorStore
+    from squidbot.core.vectors import NearestVectors, VectorIndex, VectorStore
 
 
 Value = TypeVar("Value")
@@ -31,10 +31,10 @@ MANY_VECTORS = 50_000
 
 
 class VectorBackend(NamedTuple):
-    """An open embedder, and the index of its vectors."""
+    """An open embedder, and what finds the nearest of its vectors."""
 
     embedder: Embedder
-    nearest: VectorSearch
+    nearest: NearestVectors
 
 
 def vector_text(memory: Memory) -> str:
@@ -61,7 +61,8 @@ class SemanticStore:
     ) -> None:
         """Take a store, and factories of the embedder and of the index of a model's name and dimensions.
 
-        Both are called at first need. `lock` is needed if threads share the store.
+        Both are called at first need, the index only where the store's server does not compare vectors itself. `lock`
+        is needed if threads share the store.
         """
         self._store = store
         self.mark, self.supersede, self.from_session = store.mark, store.supersede, store.from_session
@@ -161,11 +162,17 @@ class SemanticStore:
                 if self._store.models().get(model, dimensions) != dimensions:
                     # Another model of the same name: the old vectors can't be compared with its vectors.
                     self._store.drop_vectors(model)
-                index = self._make_index(model, dimensions)
-                self._opened = VectorBackend(embedder, VectorSearch(index, self._store.vectors_of(model, dimensions)))
+                self._opened = VectorBackend(embedder, self._nearest(model, dimensions))
                 if self._opened.nearest.fault:
                     self._report(self._opened.nearest.fault)
             return self._opened
+
+    def _nearest(self, model: str, dimensions: int) -> NearestVectors:
+        store = self._store
+        found = store.nearest(model, dimensions) if isinstance(store, SupportsNearest) else None
+        if found is not None:
+            return found
+        return VectorSearch(self._make_index(model, dimensions), store.vectors_of(model, dimensions))
 
     def near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]] | None:
         """Return for each of some stored memories, by id, the nearest ones of a view with their cosines.

@@ -1,0 +1,153 @@
+"""The nearest vectors of a view as the server finds them, by the extension pgvector."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from squidbot.adapters.common.memories import VIEW_COLUMNS, view_digest, view_digests
+from squidbot.adapters.psycopg.server import SNAPSHOT
+from squidbot.adapters.psycopg.vectors import PostgresqlVectors, VectorTables, as_text, space_of
+from squidbot.adapters.psycopg.words import COUNTED
+from squidbot.core.errors import StoreError
+from squidbot.core.vectors import dots, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from psycopg import Connection
+
+    from squidbot.adapters.psycopg.server import Server
+    from squidbot.core.memories import View
+
+T = TypeVar("T")
+
+# An owner with fewer memories has all compared: some milliseconds. With more, an index finds nearly all of the nearest.
+EXACT_MEMORIES = 10_000
+# How many candidates the index follows, at least, and how many vectors it looks at where others' are in between.
+CANDIDATES, MOST_LOOKED = 200, 200_000
+INDEXED = "SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = {schema_text} AND indexname = %s"
+INDEX = (
+    "CREATE INDEX IF NOT EXISTS {name} ON {{schema}}.memory_nearest "
+    "USING hnsw ((vector::{{vector}}.halfvec({size})) {{vector}}.halfvec_cosine_ops) WHERE space = {space}"
+)
+EXACTLY = (
+    "SELECT place, vector OPERATOR({{vector}}.<=>) %s::{{vector}}.halfvec FROM {{schema}}.memory_nearest "
+    "WHERE tenant = {{schema}}.tenant() AND space = {space} AND owner = %s AND {column} = %s{holding} "
+    "ORDER BY 2, place DESC LIMIT %s"
+)
+BY_INDEX = (
+    "SELECT place, vector::{{vector}}.halfvec({size}) OPERATOR({{vector}}.<=>) %s::{{vector}}.halfvec({size}) "
+    "FROM {{schema}}.memory_nearest WHERE tenant = {{schema}}.tenant() AND space = {space} AND owner = %s "
+    "AND {column} = %s{holding} ORDER BY 2 LIMIT %s"
+)
+SETTINGS = (
+    "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
+    "set_config('hnsw.max_scan_tuples', %s, true), set_config('enable_sort', 'off', true)"
+)
+
+
+class PgvectorSearch:
+    """Searches the vectors of one model on the server: `core.vectors.NearestVectors`."""
+
+    dots = staticmethod(dots)
+
+    def __init__(self, server: Server, home: str, model: str, dimension: int) -> None:
+        """Take the server, and the schema of pgvector."""
+        self._server, self._home, self._model, self._dimension = server, home, model, dimension
+        self._space = space_of(model, dimension)
+        self._name = f"memory_nearest_{self._space:x}"
+        self._truth = PostgresqlVectors(self._run, model, dimension)
+        self._is_indexed = False
+
+    @property
+    def fault(self) -> str:
+        """Why it is slower than it should be, in one line; "" if it is not."""
+        if self.vectors <= EXACT_MEMORIES or self._has_index():
+            return ""
+        return (
+            f"vectors of {self._model!a:.80} have no index on the server, so all are compared: let who owns the tables "
+            "store one vector"
+        )
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors."""
+        return self._truth.stamp().vectors
+
+    def index(self) -> None:
+        """Make the model's index on the server, unless it is there; without the right to do so, all are compared.
+
+        Vectors are added to it as they come, so it is made while there are none: that keeps nobody waiting.
+        """
+        if self._is_indexed:
+            return
+        create = INDEX.format(name=self._name, size=self._dimension, space=self._space)
+
+        if not self._has_index():
+            with suppress(StoreError):
+                self._server.run(lambda connection: VectorTables(self._server, self._home, connection).read(create, ()))
+        self._is_indexed = True
+
+    def _has_index(self) -> bool:
+        return bool(self._server.rows(INDEXED, (self._name,)))
+
+    def behind(self) -> int:
+        """Return that it finds all stored vectors."""
+        return 0
+
+    def refresh(self) -> bool:
+        """Return that it is up to date: the server keeps it so."""
+        return True
+
+    def save(self) -> None:
+        """Do nothing: the server has stored everything."""
+
+    def close(self) -> None:
+        """Do nothing: the connections are the store's."""
+
+    def places(self, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+        """Return the places of the nearest vectors that a view sees, best first; with `past` of history, too.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+        """
+        if len(vector) != self._dimension:
+            raise ValueError(f"a vector of {len(vector)} numbers, where {self._model!a:.80} has {self._dimension}")
+        asked, most = as_text(unit(vector)), max(limit, 0)
+        owner = view_digests(view.scope)[0]
+        cells = (asked, owner, view_digest(view), most)
+
+        def near(rows: VectorTables) -> list[tuple[float, int]]:
+            counted = rows.read(COUNTED, ([owner],))
+            is_small = sum(live + gone for _, live, gone, *_ in counted) <= EXACT_MEMORIES
+            if not is_small:
+                rows.read(SETTINGS, (str(min(1000, max(CANDIDATES, 2 * most))), str(MOST_LOOKED)))
+            column, holding = VIEW_COLUMNS[view.isolation], "" if past else " AND holds"
+            text = (EXACTLY if is_small else BY_INDEX).format(
+                space=self._space, size=self._dimension, column=column, holding=holding
+            )
+            return [(distance, -place) for place, distance in rows.read(text, cells)]
+
+        return [-place for _, place in sorted(self._run(near))]
+
+    def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> dict[str, float]:
+        """Return the cosines of the memories of a view whose vectors are nearest, by id, best first, ties newest first.
+
+        With `past` those of history, too.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            DamagedStoreError: a vector does not match its checksum.
+        """
+        entries = self._truth.picked(self.places(vector, view, limit=limit, past=past))
+        cosines = self.dots(unit(vector), [entry.vector for entry in entries])
+        ranked = sorted(zip(cosines, entries, strict=True), key=lambda scored: (-scored[0], -scored[1].place))
+        return {entry.memory_id: max(-1.0, min(1.0, cosine)) for cosine, entry in ranked}
+
+    def _run(self, read: Callable[[VectorTables], T]) -> T:
+        def act(connection: Connection[Any]) -> T:
+            with self._server.transaction(connection, SNAPSHOT):
+                return read(VectorTables(self._server, self._home, connection))
+
+        return self._server.run(act)
