@@ -91,6 +91,7 @@ class Wired:
             hooks,
             embedder=self.embedder,
             index_of=self.vector_index,
+            pool=pool,
             watch=relay.watch,
         )
         self.journals = Journals(loaded, relay)

@@ -25,7 +25,7 @@ from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
 from squidbot.core.vectors import VectorStore
 from squidbot.wiring.extensions import HookedRedactor, chosen
-from squidbot.wiring.registry import make
+from squidbot.wiring.registry import make, store_given, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -156,16 +156,17 @@ NAME_CHARS = 48
 def provider_of(loaded: Loaded) -> tuple[str, str]:
     """Return the provider of durable facts, and its file, absolute, or "".
 
-    "auto" is SQLite in `memory.path`, otherwise beside the sessions in `store.path`; without either, memory. "file" is
-    SQLite in `memory.path` alone.
+    "auto" is SQLite in `memory.path`, otherwise where the sessions are: in the database of `store.url`, or SQLite in
+    `store.path`; without any of these, memory. "file" is SQLite in `memory.path` alone.
     """
     memory, store = loaded.settings.memory, loaded.settings.store
     sessions = store.path if store.adapter in {None, "sqlite3"} else ""
     path = memory.path or sessions
     name = memory.provider
     if name == "auto":
-        name = "sqlite3" if path else "stdlib"
-    if name == "stdlib":
+        elsewhere = "psycopg" if store_name(loaded) == "psycopg" else "stdlib"
+        name = "sqlite3" if path else elsewhere
+    if name in {"stdlib", "psycopg"}:
         return name, ""
     if name == "file":
         name, path = "sqlite3" if memory.path else name, memory.path
@@ -235,13 +236,15 @@ class MemoryService:
         *,
         embedder: Callable[[], Embedder | None],
         index_of: Callable[[str, str, int], VectorIndex],
+        pool: object = None,
         watch: Watch = unwatched,
     ) -> None:
         """Take settings and factories; failures go to the observer. Nothing is opened yet.
 
-        `index_of` opens the index of a path ("" for none), a model's name and its dimensions; `watch` lets observers
-        watch searches and changes.
+        `index_of` opens the index of a path ("" for none), a model's name and its dimensions; `pool` has the caller's
+        connections to a database; `watch` lets observers watch searches and changes.
         """
+        self._pool = pool
         self._watch = watch
         self._hooks = hooks
         self._loaded = loaded
@@ -327,7 +330,8 @@ class MemoryService:
             if self._store is None:
                 name, path = provider_of(self._loaded)
                 place = f"{self._loaded.source}.memory.provider"
-                made = make("memory provider", self._registry.memories, name, path, place)
+                given = store_given(self._loaded, self._pool) if name == "psycopg" else path
+                made = make("memory provider", self._registry.memories, name, given, place)
                 self._warn_of_loss(name)
                 if self._loaded.settings.memory.embedder != "none":
                     self._meaning = self._by_meaning(made, name, path)
@@ -377,7 +381,7 @@ class MemoryService:
                 f'the memory provider {name!r} keeps no vectors; set memory.embedder to "none", or another provider'
                 f" @ {self._loaded.source}.memory.embedder"
             )
-        beside = path if name == "sqlite3" else ""  # the others have no vectors of their own when they are opened again
+        beside = path if name == "sqlite3" else ""  # a database compares them itself, or an index of this process does
         made = SemanticStore(
             store,
             self._embedder,

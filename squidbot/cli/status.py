@@ -508,7 +508,8 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
         return found
     name, path = provider_of(loaded)
     found |= {"whose": WHOSE.format(machine_user().user), "learned": _learned(wired)}
-    found["kept"] = f"{name}: {path}" if path else f"{name}, gone with the process"
+    place = loaded.store_place if name == "psycopg" else path
+    found["kept"] = f"{name}: {place}" if place else f"{name}, gone with the process"
     try:
         held = _held(name, path)
         found["kept"] += f": {held.memories:,} kept" if held else ""

@@ -447,7 +447,7 @@ class MemoryTable:
 
     enabled: bool = key(True, "Turn durable facts on or off.")
     provider: str = expert(
-        "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
+        "auto", "Store: `sqlite3`, `psycopg`, `file`, `stdlib` (in memory), an extension; `auto`: where sessions are."
     )
     path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
     isolation: Isolation = expert(

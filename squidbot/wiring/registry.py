@@ -160,6 +160,7 @@ ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("store", "psycopg"): lambda given: _load("psycopg:PostgresqlStore")(**_server(given)),
     ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
     ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
+    ("memory", "psycopg"): lambda given: _load("psycopg:PostgresqlMemoryStore")(**_server(given)),
     ("memory", "stdlib"): _adapter("sqlite3.memory.store:InMemoryMemoryStore", _nothing),
     ("memory", "sqlite3"): _adapter(
         "sqlite3.memory.store:SqliteMemoryStore",

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as examples_of
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from psycopg_pool import ConnectionPool
 
+import squidbot
 from squidbot.adapters.common import postings
 from squidbot.adapters.psycopg import PostgresqlMemoryStore, nearest, server, words
 from squidbot.adapters.psycopg.memories import CHANGE
@@ -25,19 +28,25 @@ from squidbot.adapters.psycopg.server import Server
 from squidbot.adapters.psycopg.vectors import VectorTables
 from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.adapters.stdlib import ExactIndex
-from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.config import load_settings
+from squidbot.core import events
+from squidbot.core.errors import ConfigError, DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.vectors import VectorSearch, VectorStamp, unpacked
+from squidbot.memory import provider_of
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 from squidbot.testing.memories import ANN, SEEN
+from tests.listeners import Heard
 from tests.postgresql import connected, new_schema, relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection as Pipe
+    from pathlib import Path
 
     from squidbot.core.ports import MemoryStore
+    from squidbot.hookspecs import Register
     from tests.postgresql import FactTenants
 
 BOB = Scope(user="bob", bot="squid")
@@ -263,7 +272,7 @@ def test_postgresql_answers_as_the_memory_does(
     monkeypatch.setattr(postings, "PAIRED", 3)
     monkeypatch.setattr(SameMemories, "tenants", tenants, raising=False)
     run_state_machine_as_test(
-        SameMemories, settings=settings(max_examples=examples, stateful_step_count=20, deadline=None)
+        SameMemories, settings=examples_of(max_examples=examples, stateful_step_count=20, deadline=None)
     )
 
 
@@ -327,7 +336,7 @@ def test_a_connection_of_one_tenant_reads_nothing_of_another_whatever_it_asks(
 # -- lost connections -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None)
+@examples_of(max_examples=40, deadline=None)
 @given(cuts=st.lists(st.integers(min_value=300, max_value=6_000), max_size=5))
 def test_nothing_is_lost_or_doubled_wherever_the_connection_is_cut(tenants: FactTenants, cuts: list[int]) -> None:
     """A call whose answer was lost is repeated, unless it was done."""
@@ -623,3 +632,47 @@ def test_a_vector_that_fits_no_search_is_refused(store: PostgresqlMemoryStore) -
     assert search.places((1.0, 2.0), SEEN, limit=3) == []
     with pytest.raises(NotFoundError):
         store.exchange(["nobody"], [])
+
+
+# -- by the settings -------------------------------------------------------------------------------------------
+
+
+class Offering(Heard):
+    """An extension that offers an embedder without a model, and hears what is told."""
+
+    @squidbot.hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        register.embedder("mine", lambda _: HashedWords())
+
+
+def test_facts_are_where_the_sessions_are(postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one engine learns another finds, by meaning, too; with a pool of the caller's; forgotten, nobody does."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    schema, heard = new_schema(), Offering()
+    settings = {"store": {"url": postgresql, "schema": schema}, "memory": {"embedder": "mine", "index": "stdlib"}}
+    with squidbot.load(settings, extensions=[heard]) as engine:
+        session = engine.session("s", scope=ANN)
+        session.record(session.assemble("I live in Lisbon.").incoming, "Noted.")
+        engine.run_jobs()
+    pooled = {"store": {"adapter": "psycopg", "schema": schema}, "memory": settings["memory"]}
+    kwargs = {"autocommit": True, "prepare_threshold": None}
+    with (
+        ConnectionPool(postgresql, kwargs=kwargs, min_size=1, max_size=2) as pool,
+        squidbot.load(pooled, extensions=[heard], pool=pool) as other,
+    ):
+        assert provider_of(other.wired.loaded) == ("psycopg", "")
+        session = other.session("t", scope=ANN)
+        asked = {"action": "search", "query": "user lives Lisbon"}
+        assert "The user lives in Lisbon." in session.memory(asked).text
+        assert len(other.forget_user("ann").facts) == 1
+        assert "The user lives in Lisbon." not in session.memory(asked).text
+    assert [event for event in heard.events if event.name == events.DEGRADED] == []
+
+
+def test_facts_may_stand_in_a_file_beside_sessions_in_a_database(postgresql: str, tmp_path: Path) -> None:
+    """A file that is named comes first."""
+    settings = {"store": {"url": postgresql}, "memory": {"path": str(tmp_path / "facts.db")}}
+    assert provider_of(load_settings(settings)) == ("sqlite3", str(tmp_path / "facts.db"))
+    with pytest.raises(ConfigError, match=r"store psycopg needs a server; set store\.url"):
+        squidbot.load({"memory": {"provider": "psycopg"}}).memories(ANN)

@@ -158,6 +158,7 @@ class PostgresqlMemoryStore:
         pool: ConnectionPool[Any] | None = None,
         most_connections: int = 8,
         create: bool = True,
+        direct_url: str = "",
     ) -> None:
         """Connect; if `create`, make the tables where there are none. The arguments are those of `PostgresqlStore`.
 
@@ -171,6 +172,7 @@ class PostgresqlMemoryStore:
             patience_seconds=patience_seconds,
             pool=pool,
             most_connections=most_connections,
+            direct_url=direct_url,
         )
         self._nearest = dict[tuple[str, int], PgvectorSearch]()
         try:
