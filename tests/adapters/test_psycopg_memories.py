@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import settings as examples_of
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool
 
 import squidbot
@@ -620,6 +622,28 @@ def test_the_index_of_the_server_finds_nearly_all_of_the_nearest(
     assert search.fault == ""
     everybody.execute(f"DROP INDEX {search._name}".encode())
     assert "have no index on the server" in search.fault
+
+
+def test_a_role_that_may_only_read_and_write_rows_has_the_index_too(
+    tenants: FactTenants, everybody: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made with the rights of whom the tables belong to; all else needs no more than rows."""
+    monkeypatch.setattr(nearest, "EXACT_MEMORIES", 0)
+    user = f"agents{os.getpid()}"
+    everybody.execute(f"CREATE ROLE {user} LOGIN".encode())
+    everybody.execute(f"GRANT USAGE ON SCHEMA {tenants.schema} TO {user}".encode())
+    everybody.execute(
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {tenants.schema} TO {user}".encode()
+    )
+    with tenants.opened(url=make_conninfo(tenants.superuser, user=user)) as store:
+        store.add([made_memory("tea", memory_id="m"), made_memory("cup", memory_id="n")])
+        store.put_vectors("rows", 3, {"m": (1.0, 2.0, 3.0), "n": (3.0, 2.0, 1.0)})
+        store.put_vectors("rows", 3, {"m": (1.0, 2.0, 4.0)})
+        search = store.nearest("rows", 3)
+        assert search is not None
+        assert search.fault == ""
+        assert [*search.search((1.0, 2.0, 3.0), SEEN)] == ["m", "n"]
+        assert store.forget(["m", "n"]) == 2
 
 
 def test_a_vector_that_fits_no_search_is_refused(store: PostgresqlMemoryStore) -> None:

@@ -143,3 +143,19 @@ BEGIN
     ) WITH (toast_tuple_target = 8160);        -- in the row, as long as it fits its page
     CREATE INDEX memory_nearest_of_owner ON {schema}.memory_nearest(tenant, space, owner);
 END $$;
+
+-- Makes the index of a model's vectors, with the rights of whom the tables belong to. Vectors are added to it as they
+-- come: made while there are few, it keeps nobody waiting.
+CREATE FUNCTION {schema}.index_vectors(of_space bigint, of_size integer) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text;
+BEGIN
+    SELECT quote_ident(n.nspname) INTO home
+        FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS memory_nearest_%s ON {schema}.memory_nearest '
+        'USING hnsw ((vector::%s.halfvec(%s)) %s.halfvec_cosine_ops) WHERE space = %s',
+        to_hex(of_space), home, of_size, home, of_space
+    );
+END $$;

@@ -27,10 +27,7 @@ EXACT_MEMORIES = 10_000
 # How many candidates the index follows, at least, and how many vectors it looks at where others' are in between.
 CANDIDATES, MOST_LOOKED = 200, 200_000
 INDEXED = "SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = {schema_text} AND indexname = %s"
-INDEX = (
-    "CREATE INDEX IF NOT EXISTS {name} ON {{schema}}.memory_nearest "
-    "USING hnsw ((vector::{{vector}}.halfvec({size})) {{vector}}.halfvec_cosine_ops) WHERE space = {space}"
-)
+INDEX = "SELECT {schema}.index_vectors(%s::bigint, %s::integer)"
 EXACTLY = (
     "SELECT place, vector OPERATOR({{vector}}.<=>) %s::{{vector}}.halfvec FROM {{schema}}.memory_nearest "
     "WHERE tenant = {{schema}}.tenant() AND space = {space} AND owner = %s AND {column} = %s{holding} "
@@ -66,8 +63,8 @@ class PgvectorSearch:
         if self.vectors <= EXACT_MEMORIES or self._has_index():
             return ""
         return (
-            f"vectors of {self._model!a:.80} have no index on the server, so all are compared: let who owns the tables "
-            "store one vector"
+            f"vectors of {self._model!a:.80} have no index on the server, so all are compared; make it: SELECT "
+            f"{self._server.schema}.index_vectors({self._space}, {self._dimension})"
         )
 
     @property
@@ -76,17 +73,12 @@ class PgvectorSearch:
         return self._truth.stamp().vectors
 
     def index(self) -> None:
-        """Make the model's index on the server, unless it is there; without the right to do so, all are compared.
-
-        Vectors are added to it as they come, so it is made while there are none: that keeps nobody waiting.
-        """
+        """Make the model's index on the server, unless it is there; where that fails, all vectors are compared."""
         if self._is_indexed:
             return
-        create = INDEX.format(name=self._name, size=self._dimension, space=self._space)
-
         if not self._has_index():
             with suppress(StoreError):
-                self._server.run(lambda connection: VectorTables(self._server, self._home, connection).read(create, ()))
+                self._server.rows(INDEX, (self._space, self._dimension))
         self._is_indexed = True
 
     def _has_index(self) -> bool:
