@@ -132,7 +132,9 @@ class TermStatistics:
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
         """Count the memories with each term."""
-        return {term: self._known[term] if term in self._known else self._probed(term) for term in terms}
+        asked = list(terms)
+        self._lists.expect([([(term,)], PAIRED) for term in asked if term not in self._known])
+        return {term: self._known[term] if term in self._known else self._probed(term) for term in asked}
 
     def _probed(self, term: str) -> int:
         return self.note(term, self._lists.newest([(term,)], PAIRED), PAIRED)

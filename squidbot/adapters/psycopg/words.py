@@ -248,13 +248,13 @@ class ViewLists:
         self._lists: defaultdict[int, _List] = defaultdict(_List)
 
     def expect(self, asked: Sequence[tuple[Sequence[Sequence[str]], int]]) -> None:
-        """Read in one statement what is looked for first."""
+        """Read in one statement what is looked for first, and is not known yet."""
         wanted: dict[int, int] = {}
-        for words, limit in asked:
+        for words, limit in asked if self.among else ():
             for past in self._kinds:
                 for number in (number for group in self._groups(words, past=past) for number in group):
                     wanted[number] = max(wanted.get(number, 0), rows_for(limit))
-        self._read(wanted)
+        self._read({number: rows for number, rows in wanted.items() if not self._lists[number].rows})
 
     def newest(self, words: Iterable[Sequence[str]], limit: int) -> list[int]:
         """Return the keys of at most `limit` memories that have each word, in any of its forms, newest first."""
