@@ -543,6 +543,45 @@ class SupportsDrop(Protocol):
 
 
 @runtime_checkable
+class SupportsAges(SupportsDrop, Protocol):
+    """An optional part of a store: it knows when its sessions were last written to, and removes those at rest.
+
+    Where a store keeps no such time, it is that of the newest message with one; a session without one never gets older.
+    """
+
+    def older_than(self, time: float) -> list[tuple[str, float]]:
+        """Return (id, time last written to) of the sessions at rest since before `time`, the longest first.
+
+        Times are in seconds since 1970; `math.inf` lists all whose time is known.
+
+        Raises:
+            StoreError: they can't be read.
+        """
+
+    def drop_if_older(self, session_id: str, time: float) -> bool:
+        """Do as `drop`, unless the session was written to at `time` or later; return whether it was removed.
+
+        Both happen in one transaction: no writer comes between. A store that overwrites what it removes in a step of
+        its own (`scrub`) leaves that to the caller.
+
+        Raises:
+            StoreError: nothing was removed: the id is refused, a row is damaged, or the disk failed.
+        """
+
+
+@runtime_checkable
+class SupportsKinds(Protocol):
+    """An optional part of a store: it lists the kinds of a session's records, so that whole sessions can be copied."""
+
+    def kinds(self, session_id: str) -> dict[str, int]:
+        """Return how many records of each kind a session has; empty for an unknown one.
+
+        Raises:
+            StoreError: the id is refused, or the disk failed.
+        """
+
+
+@runtime_checkable
 class SupportsRecordSearch(Protocol):
     """An optional part of a store: it finds sessions by the text of their records, without opening any."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from time import time
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
-from squidbot.core.ports import SupportsDrop, SupportsRecordSearch, TranscriptStore
+from squidbot.core.ports import SupportsAges, SupportsDrop, SupportsKinds, SupportsRecordSearch, TranscriptStore
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, at_once, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:
@@ -146,7 +148,50 @@ def _checks_drop(store: TranscriptStore) -> None:
     assert (_found(store, "tea", "gone"), _found(store, "walrus", "gone")) == ([0], []), "its id can be used again"
 
 
-ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals, _checks_drop)
+HOUR_SECONDS = 3600.0
+
+
+def _checks_ages(store: TranscriptStore) -> None:
+    if not isinstance(store, SupportsAges):
+        return
+    now = time()
+    # By its own clock, or by its messages' times.
+    date_back = getattr(store, "date_back", lambda _name, _time: None)
+    for name, hours in (("old", 3.5), ("older", 5.0), ("young", 0.0)):
+        at = now - hours * HOUR_SECONDS
+        store.append(name, 0, [replace(made_message(0, "walrus"), time=at)], [Record("x", 0, "body")])
+        store.append(name, 1, [made_message(1, "walrus")])  # nobody knows when it was said
+        date_back(name, at)
+    store.append("unsaid", 0, [], [Record("x", 0, "body")])
+    found = store.older_than(now - HOUR_SECONDS)
+    assert [name for name, _ in found] == ["older", "old"], f"those at rest, the longest first: got {found!a:.200}"
+    assert store.older_than(now - 4 * HOUR_SECONDS) == found[:1], "and none that is younger"
+    assert abs(found[0][1] - (now - 5 * HOUR_SECONDS)) < 1, f"and since when: got {found[0][1]} for 5 hours ago"
+    assert {name for name, _ in store.older_than(math.inf)} >= {"old", "older", "young"}, "before the end of time: all"
+    for name in ("young", "unsaid", "unknown"):
+        assert not store.drop_if_older(name, now - HOUR_SECONDS), f"{name}: is not older, so it is not removed"
+    assert store.head("young") == (2, 1), "and stays whole"
+    assert not store.drop_if_older("old", now - 4 * HOUR_SECONDS), "nor is one that is younger than asked"
+    assert store.drop_if_older("older", now - 4 * HOUR_SECONDS), "one that is older is removed"
+    assert (store.head("older"), _found(store, "walrus", "older")) == ((0, 0), []), "as if it was never there"
+    store.append("old", 2, [replace(made_message(2, "tea"), time=now)])
+    assert not store.drop_if_older("old", now - HOUR_SECONDS), "one that was written to since stays"
+    assert store.older_than(now - HOUR_SECONDS) == [], "and is at rest no more"
+
+
+def _checks_kinds(store: TranscriptStore) -> None:
+    if not isinstance(store, SupportsKinds):
+        return
+    assert store.kinds("s") == {}, "an unknown session has no records of any kind"
+    kinds = ["plan", "plan\0", "\ud800", "k" * 1024, ""]
+    records = [Record(kind, number, "") for place, kind in enumerate(kinds) for number in range(place + 1)]
+    store.append("s", 0, [made_message(0)], records)
+    store.append("t", 0, [], [Record("pin", 0, "")])
+    due = {kind: place for place, kind in enumerate(kinds, 1)}
+    assert store.kinds("s") == due, f"each kind is there with its number of records: got {store.kinds('s')!a:.200}"
+
+
+ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals, _checks_drop, _checks_ages)
 
 
 # What a TranscriptStore promises about `search`, as checks that `check_transcript_store` runs.
@@ -290,7 +335,7 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     for check in (
         _checks_order, _checks_round_trip, _checks_texts, _checks_conflicts, _checks_seqs, _checks_ranges, _checks_pick,
         _checks_newest, _checks_records, _checks_atomicity, _checks_unknown, _checks_ids, _checks_refused_ids,
-        *SEARCH_CHECKS, *ERASURE_CHECKS,
+        _checks_kinds, *SEARCH_CHECKS, *ERASURE_CHECKS,
     ):  # fmt: skip
         with closed_after(factory()) as store:
             check(store)

@@ -156,6 +156,12 @@ FAULTS: list[tuple[Callable[..., None], str, Callable[..., object]]] = [
     (check_transcript_store, "forget", _one_by_one),
     (check_transcript_store, "forget", lambda it, true, name, each: true(name, replace(each, expected=it.head(name)))),
     (check_transcript_store, "forget", _still_indexed),
+    (check_transcript_store, "kinds", lambda _, true, name: dict.fromkeys(true(name), 1)),
+    (check_transcript_store, "older_than", lambda _, true, time: true(time)[::-1]),
+    (check_transcript_store, "older_than", lambda _, true, time: true(time + 3_600)),
+    (check_transcript_store, "drop_if_older", lambda _, true, name, time: true(name, time + 3_600)),
+    (check_transcript_store, "drop_if_older", lambda it, _, name, __: it.drop(name) or True),
+    (check_transcript_store, "drop_if_older", lambda it, _, name, time: (name, time) in it.older_than(time)),
     (check_summary_store, "put", _overwriting),
     (
         check_summary_store,

@@ -79,6 +79,20 @@ APPEND = (
     "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], %s::bigint[], %s::bigint[], %b::bytea[])"
 )
 COUNTS = "SELECT kind, max(number) + 1 FROM {schema}.records WHERE session = %s GROUP BY kind"
+KINDS = (
+    f"SELECT r.kind, max(r.number) + 1 FROM (SELECT s.no {_OF}) s "  # noqa: S608
+    "JOIN {schema}.records r ON r.session = s.no GROUP BY r.kind"
+)
+# No index has `written`, so that an append changes none: a sweep reads the table of the sessions.
+OLDER = (
+    "SELECT id, extract(epoch FROM written)::double precision FROM {schema}.sessions "
+    "WHERE tenant = {schema}.tenant() AND written < to_timestamp(%s) ORDER BY written, no"
+)
+HELD_IF_OLDER = f"{HEAD} AND s.written < to_timestamp(%s) FOR UPDATE"
+DATE_BACK = (
+    "UPDATE {schema}.sessions SET written = to_timestamp(%s) "
+    "WHERE tenant = {schema}.tenant() AND key = %s AND written > to_timestamp(%s)"
+)
 REPLACE_MESSAGE = (
     "UPDATE {schema}.messages SET bound = %s, estimate = %s, turn = %s, checksum = %s, time = %s, form = %s, "
     "call_ids = %s, result_ids = %s, frozen = %s, payload = %s WHERE session = %s AND seq = %s"
@@ -351,6 +365,10 @@ class PostgresqlStore:
                 )
         return read
 
+    def kinds(self, session_id: str) -> dict[str, int]:
+        """Return how many records of each kind a session has."""
+        return {plain(kind): count for kind, count in self._server.rows(KINDS, (_key(session_id),))}
+
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
@@ -437,16 +455,41 @@ class PostgresqlStore:
             StoreError: nothing was removed.
         """
         key = _key(session_id)
+        self._server.run(lambda connection: self._drop(connection, key, HELD, key))
 
-        def drop(connection: Connection[Any]) -> None:
-            with self._server.transaction(connection):
-                session = self._session(connection, HELD, key)
-                self._server.execute(connection, LOCK_WORDS, (session.no,))
+    def _drop(self, connection: Connection[Any], key: bytes, held: str, *cells: object) -> bool:
+        """Remove the session that a statement finds and locks; return whether there was one."""
+        with self._server.transaction(connection):
+            found = self._server.execute(connection, held, cells)
+            for no, *_ in found:
+                self._server.execute(connection, LOCK_WORDS, (no,))
                 self._server.execute(connection, DROP_CLAIMS, (key,))
                 for statement in DROP:
-                    self._server.execute(connection, statement, (session.no,))
+                    self._server.execute(connection, statement, (no,))
+        return bool(found)
 
-        self._server.run(drop)
+    def older_than(self, time: float) -> list[tuple[str, float]]:
+        """Return (id, time last written to) of the sessions at rest since before `time`, by the server's clock."""
+        return [(plain(name), written) for name, written in self._server.rows(OLDER, (time,))]
+
+    def drop_if_older(self, session_id: str, time: float) -> bool:
+        """Do as `drop` if the session is at rest since before `time`, by the server's clock.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        key = _key(session_id)
+
+        def drop(connection: Connection[Any], again: bool) -> bool:  # noqa: FBT001
+            # Where a lost call had removed it, nothing is left to find.
+            is_gone = again and not self._session(connection, HEAD, key).no
+            return is_gone or self._drop(connection, key, HELD_IF_OLDER, key, time)
+
+        return self._server.write(drop)
+
+    def date_back(self, session_id: str, time: float) -> None:
+        """Count a session as last written to at `time`, if that is earlier: it is the copy of one."""
+        self._server.rows(DATE_BACK, (time, _key(session_id), time))
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.

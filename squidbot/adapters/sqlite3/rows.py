@@ -60,6 +60,17 @@ ADD = "INSERT INTO sessions(id, hash, messages, checksum, records) VALUES(?, ?, 
 GROW = "UPDATE sessions SET messages = ?, checksum = ?, records = ? WHERE no = ?"
 LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
+# The newest message with a time of each session; an append adds no cell to a session's row for it.
+NEWEST_KEY = (
+    f"SELECT key FROM messages WHERE key BETWEEN no << {SEQ_BITS} AND (no << {SEQ_BITS}) + messages - 1 "  # noqa: S608
+    "AND time IS NOT NULL ORDER BY key DESC LIMIT 1"
+)
+WRITTEN = (
+    f"SELECT no, id, time FROM (SELECT no, id, ({NEWEST_KEY}) AS newest FROM sessions WHERE no > ? "  # noqa: S608
+    "ORDER BY no LIMIT ?) LEFT JOIN messages ON key = newest ORDER BY no"
+)
+NEWEST = f"SELECT ({NEWEST_KEY}) FROM sessions WHERE no = ?"  # noqa: S608
+WRITTEN_ROWS = 1_000  # at once
 
 
 # A turn asks for one several times.
@@ -128,6 +139,21 @@ def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:
         first_key = session.first_key
         last_key = connection.execute(LAST_KEY, (first_key, first_key + (1 << SEQ_BITS) - 1)).fetchone()[0]
         return session if last_key is None else session._replace(messages=last_key - first_key + 1)
+
+
+def written_times(connection: sqlite3.Connection, after: int) -> list[tuple[int, bytes, float | None]]:
+    """Return (no, id, time of the newest message with one) of the next sessions behind a number."""
+    return connection.execute(WRITTEN, (after, WRITTEN_ROWS)).fetchall()
+
+
+def written(connection: sqlite3.Connection, session: SessionRow) -> float | None:
+    """Return the time of the newest message that has one.
+
+    Raises:
+        DamagedRowError: it does not match its checksum.
+    """
+    key = (connection.execute(NEWEST, (session.no,)).fetchone() or (None,))[0]
+    return None if key is None else picked(connection, session, [key - session.first_key])[0].time
 
 
 def add(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:

@@ -166,6 +166,11 @@ class SqliteStore(StoreFile):
         with self._reading as connection:
             return rows.records(connection, rows.find(connection, session_id), kind, first_number)
 
+    def kinds(self, session_id: str) -> dict[str, int]:
+        """Return how many records of each kind a session has."""
+        with self._reading as connection:
+            return dict(rows.find(connection, session_id).record_counts)
+
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
@@ -238,6 +243,35 @@ class SqliteStore(StoreFile):
 
         self._written(drop)
         self._scrub_after()
+
+    def older_than(self, time: float) -> list[tuple[str, float]]:
+        """Return (id, time of the newest message) of the sessions whose newest message is older, oldest first."""
+        found: list[tuple[float, int, bytes]] = []
+        after = 0
+        while True:
+            with self._reading as connection:  # others come in between
+                some = rows.written_times(connection, after)
+            if not some:
+                return [(plain(name), written) for written, _, name in sorted(found)]
+            found += [(written, no, name) for no, name, written in some if written is not None and written < time]
+            after = some[-1][0]
+
+    def drop_if_older(self, session_id: str, time: float) -> bool:
+        """Do as `drop` if the newest message of a session is older, but for its bytes: see `scrub`.
+
+        Raises:
+            DamagedStoreError: nothing was removed: the newest message is damaged.
+        """
+
+        def drop(connection: sqlite3.Connection, indexes: bool) -> bool:  # noqa: FBT001
+            session = rows.find(connection, session_id)
+            written = rows.written(connection, session)
+            if written is None or written >= time:
+                return False
+            files.drop(connection, session, indexed=indexes)
+            return True
+
+        return self._written(drop)
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.transcripts import grown_counts, refuse_gap, refuse_id, refuse_misfit, refuse_other_writer
@@ -29,6 +30,10 @@ class SessionData(NamedTuple):
     @property
     def record_counts(self) -> dict[str, int]:
         return {kind: len(records) for kind, records in self.records.items()}
+
+    @property
+    def written(self) -> float | None:
+        return next((message.time for message in reversed(self.messages) if message.time is not None), None)
 
 
 class TermIndex:
@@ -152,6 +157,11 @@ class InMemoryStore:
         with self._lock:
             return self._find(session_id).records.get(kind, [])[max(first_number, 0) :]
 
+    def kinds(self, session_id: str) -> dict[str, int]:
+        """Return how many records of each kind a session has."""
+        with self._lock:
+            return self._find(session_id).record_counts
+
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
@@ -191,6 +201,22 @@ class InMemoryStore:
         """Remove a session with all its data; ignore an unknown one."""
         with self._lock:
             self._sessions.pop(session_id, None)
+
+    def older_than(self, time: float) -> list[tuple[str, float]]:
+        """Return (id, time of the newest message) of the sessions whose newest message is older, oldest first."""
+        with self._lock:
+            times = [(session.written, name) for name, session in self._sessions.items()]
+        found = [(written, name) for written, name in times if written is not None and written < time]
+        return [(name, written) for written, name in sorted(found, key=itemgetter(0))]
+
+    def drop_if_older(self, session_id: str, time: float) -> bool:
+        """Do as `drop` if the newest message of a session is older."""
+        with self._lock:
+            written = self._find(session_id).written
+            if written is None or written >= time:
+                return False
+            self.drop(session_id)
+            return True
 
     def put(self, summary: Summary) -> None:
         """Store a summary. Storing an equal one again does nothing.
