@@ -151,6 +151,7 @@ class Engine:
             wired.journals.enabled
             or wired.remembering.indexes
             or settings.summary.llm
+            or settings.store.retention_days
             or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract))
         ):
             self._jobs()
@@ -435,17 +436,17 @@ class Engine:
 
         `None` takes all sessions recorded by this engine: facts first (`LearningResult`), then summaries
         (`TaskResult`), then journal entries (`JournalOutcome`), then changed files and new entries for the index
-        (`IndexOutcome`), each if the settings turn it on. `reason` "schedule" adds blocks that ended with a pause;
-        "request" adds all closed blocks, and work that rests after a failure. You only need it if `summary.scheduler`
-        is "none".
+        (`IndexOutcome`), then old sessions (`SweepOutcome`), each if the settings turn it on. `reason` "schedule" adds
+        blocks that ended with a pause; "request" adds all closed blocks, and work that rests after a failure. You only
+        need it if `summary.scheduler` is "none".
 
         Raises:
             ConfigError: no language model is set, and no facts are learned.
             ArgumentError: unknown reason.
             StoreError: a store failed.
         """
-        remembering = self.wired.remembering
-        if not (remembering.learns or remembering.indexes or self.wired.journals.enabled):
+        remembering, days = self.wired.remembering, self.wired.loaded.settings.store.retention_days
+        if not (remembering.learns or remembering.indexes or self.wired.journals.enabled or days):
             _ = self.jobs
         return self._jobs().run(session, limit, reason)
 
@@ -638,6 +639,7 @@ class EngineJobs:
         # In this order: an entry is indexed as soon as it is made.
         files = [work for work in (self._journal, self._index) if work is not None]
         self._files = BackgroundWorker(*files) if files else None
+        self._sweeps = _retention(wired)
         self._timer = wired.timer()
         self._is_scheduled = settings.summary.scheduler not in {"none", "worker"}
         # Tells workers of sessions; None where this engine does the work, or nobody listens.
@@ -657,6 +659,8 @@ class EngineJobs:
             self._have(self._models, session)
         if self._files is not None:
             self._have(self._files, session)
+        if self._sweeps is not None:
+            self._have(self._sweeps, session)
 
     def iterated(self, session: Session, run_id: str) -> tuple[TaskOutcome, ...]:
         """Make an entry of what a session has said since its last one, here and now; none where the journal is off."""
@@ -687,7 +691,7 @@ class EngineJobs:
 
     @property
     def _workers(self) -> tuple[BackgroundWorker, ...]:
-        every = self._rules, self._models, self._files
+        every = self._rules, self._models, self._files, self._sweeps
         return tuple(one for one in every if one is not None)
 
     def _have(self, worker: BackgroundWorker, session: Session) -> None:
@@ -716,6 +720,20 @@ def _journal(wired: Wired) -> JournalWork | None:
     work = JournalWork(settings.interval_minutes * 60.0, SafeModel(wired.llm("journal.llm")) if settings.llm else None)
     wired.relay.listen("journal", work.listen)
     return work
+
+
+def _retention(wired: Wired) -> BackgroundWorker | None:
+    """Return what removes old sessions; None where they are kept.
+
+    Raises:
+        ConfigError: the store can't remove them.
+    """
+    days = wired.loaded.settings.store.retention_days
+    if not days:
+        return None
+    from squidbot.services.retention import RetentionWork  # noqa: PLC0415  # most keep all
+
+    return BackgroundWorker(RetentionWork(wired.store, days))
 
 
 def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | None]:

@@ -107,7 +107,7 @@ OTHER_KEYS = {
     "prompt": "clock folder mode",
     "session": "max_messages",
     "snapshots": "auto_fraction keep_all_hours keep_every_nth max max_age_days",
-    "store": "adapter connections direct_url path schema tenant url",
+    "store": "adapter connections direct_url path retention_days schema tenant url",
     "summary": "interval_minutes llm min_input_tokens min_messages mode scheduler",
     "ui": "show_context_messages",
     "window": "default kv_type max min safety_fraction sizing vram_margin_mib",
@@ -775,7 +775,7 @@ def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
         load_settings({"store": {"file": "x.db"}})
     assert (
         str(caught.value)
-        == "unknown key file, known: path, url, adapter, direct_url, schema, tenant, connections @ argument.store"
+        == "unknown key file, known: path, url, adapter, direct_url, schema, tenant, connections, retention_days @ argument.store"
     )
     with pytest.raises(ConfigError, match=r"unknown key budgets; did you mean budget\? @ argument$"):
         load_settings({"budgets": {}})

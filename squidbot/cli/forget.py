@@ -1,19 +1,24 @@
-"""`squidbot session forget`, `squidbot store forget-user`: remove messages, sessions, all of a user, for good."""
+"""`squidbot session forget`, `squidbot store forget-user` and `sweep`: remove messages, sessions, all of a user."""
 
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from squidbot.adapters.common.files import remove, replace
 from squidbot.cli.export import FORMS, texts_of
-from squidbot.cli.output import Result, ResultCommand
-from squidbot.cli.texts import count, event_line, line, seqs, span
+from squidbot.cli.open_store import open_store
+from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand
+from squidbot.cli.printer import bar
+from squidbot.cli.texts import DAMAGED_DATA, clock, count, event_line, line, seqs, span
 from squidbot.core.errors import StoreError
 from squidbot.services.forget import digest_of, forget_messages, forget_session, note_written, written_of
 from squidbot.services.forget import forget_user as forget_user_everywhere
+from squidbot.services.retention import DAY_SECONDS
+from squidbot.services.retention import sweep as sweep_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
     from squidbot.core.forgetting import ForgetResult
     from squidbot.services.forget import ForgetReport, WrittenFile
+    from squidbot.services.retention import SweepOutcome
 
 
 # What `--files` does not rewrite: such a file has more than one session, or the words of facts.
@@ -33,6 +39,10 @@ _BY_HAND: Final = {
 }
 _RUN = re.compile(r"m([0-9]{1,12})(?:-m?([0-9]{1,12}))?")
 MOST_AT_ONCE = 10_000
+# "90d": 90 days.
+_AGE = re.compile(r"([0-9]{1,6})([hdw])")
+_UNIT_SECONDS: Final = {"h": DAY_SECONDS / 24, "d": DAY_SECONDS, "w": 7 * DAY_SECONDS}
+MOST_LISTED = 20
 UNKNOWN: Final = "squidbot does not know copies made by you or other programs; they remain"
 
 
@@ -91,6 +101,61 @@ def forget_user(place: OpenStore, *, user: str, reason: str, files: bool, yes: b
     sessions = [name for name, _ in place.sessions()]
     gone = forget_user_everywhere(place.wired, user, sessions, reason=reason)
     return _gone(place, {"user": user}, gone, rewrites=files)
+
+
+def _age(_: click.Context, __: click.Parameter, value: str) -> float:
+    """Return the seconds of an age, "90d"."""
+    found = _AGE.fullmatch(value)
+    if found is None or not int(found[1]):
+        raise click.BadParameter(f"{value[:40]!r} is not an age; write 90d, 12w or 36h")
+    return int(found[1]) * _UNIT_SECONDS[found[2]]
+
+
+@click.command(cls=ResultCommand)
+@click.option(
+    "--older-than", metavar="AGE", required=True, callback=_age, help="Time since the last write: 90d, 12w, 36h."
+)
+@TENANT_OPTION
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@STORE_OPTION
+def sweep(*, older_than: float, tenant: str | None, dry_run: bool, yes: bool, store: str | None) -> Result:
+    """Remove whole sessions that nobody has written to for long, for good. You cannot undo it.
+
+    Hosts may go on: a session that is written to meanwhile stays. So does one that a younger session goes on from.
+    Durable facts and journal entries stay, too; `session forget --all` removes them with their session.
+    """
+    before = time.time() - older_than
+    with open_store(store, writes=not dry_run, tenant=tenant) as place:
+        if not (dry_run or yes):
+            found = sweep_store(place.wired, before, dry_run=True).swept
+            if found:
+                _ask(count(len(found), "session"), yes=yes)
+        with bar("removing sessions") as tick:
+            done = sweep_store(place.wired, before, dry_run=dry_run, tick=tick)
+        unscrubbed = "" if dry_run else _unscrubbed(place)
+    values: dict[str, object] = {"dry_run": dry_run, "before": before, "swept": [one._asdict() for one in done.swept]}
+    values |= {"kept": list(done.kept), "failed": dict(done.failed), "overwritten": not unscrubbed}
+    wrong = [f"{line(name)}: stays: {reason}" for name, reason in done.failed.items()]
+    wrong += [f"removed, but the bytes are not overwritten yet: {unscrubbed}"] if unscrubbed else []
+    return Result(values, lambda out: _put_swept(out, done, dry_run=dry_run), DAMAGED_DATA if done.failed else 0, wrong)
+
+
+def _put_swept(out: Printer, done: SweepOutcome, *, dry_run: bool) -> None:
+    shown = done.swept[:MOST_LISTED]
+    if shown:
+        out.table(
+            [
+                {"session": one.session_id, "messages": one.messages, "last written to": clock(one.written)}
+                for one in shown
+            ]
+        )
+    if len(done.swept) > len(shown):
+        out.say(f"and {len(done.swept) - len(shown):,} more", "dim")
+    sessions, messages = count(len(done.swept), "session"), count(sum(one.messages for one in done.swept), "message")
+    out.say(f"{sessions}, {messages}: {'nothing was removed' if dry_run else 'removed'}")
+    if done.kept:
+        out.say(f"{count(len(done.kept), 'session')} as old, which younger ones go on from, stay")
 
 
 def _seqs(values: Sequence[str]) -> tuple[int, ...]:

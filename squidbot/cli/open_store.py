@@ -417,16 +417,23 @@ class _ReadOnlyStore:
 
 
 @contextmanager
-def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -> Iterator[OpenStore]:
+def open_store(
+    path: str | None, *, writes: bool = False, makes: bool = False, tenant: str | None = None
+) -> Iterator[OpenStore]:
     """Yield the store of a file, or that of ./squidbot.toml for `None`; other settings are always from ./squidbot.toml.
 
-    Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one.
+    Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one. `tenant` goes before that of the
+    settings.
 
     Raises:
-        ConfigError: a setting is wrong, or no store is named.
+        ConfigError: a setting is wrong, no store is named, or a file has no tenants.
         StoreError: there is no such file, or it can't be opened.
     """
     loaded = _loaded(path)
+    if tenant is not None:
+        if store_name(loaded) != "psycopg":
+            raise ConfigError("only a store in PostgreSQL has tenants; leave --tenant out")
+        loaded = loaded.changed(store={"tenant": tenant})
     store = loaded.settings.store
     if store.path and store.adapter in {None, "sqlite3"}:
         if not makes and not Path(loaded.absolute(store.path)).exists():

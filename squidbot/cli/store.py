@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from squidbot.adapters.sqlite3 import doctor as rows
-from squidbot.cli.forget import forget_user
+from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand, ResultGroup, form_version
 from squidbot.cli.printer import bar
@@ -50,11 +50,12 @@ WORKSPACEAI = "workspaceai"
 
 @click.group(cls=ResultGroup)
 def store() -> None:
-    """Check and repair a store, copy it, write it as files, migrate older files into it; forget a user."""
+    """Check and repair a store, copy it, write it as files, migrate older files into it; forget."""
 
 
 store.add_command(forget_user)
 store.add_command(work)
+store.add_command(sweep)
 
 
 # -- doctor, backup --------------------------------------------------------------------------------------------

@@ -545,6 +545,10 @@ class StoreTable:
     schema: SchemaName = expert("squidbot", "The schema of the tables in PostgreSQL.")
     tenant: str | None = expert(None, "Whose rows of the database this program reads and writes. Not set: no tenant's.")
     connections: Connections = expert(8, "How many connections to PostgreSQL this program opens at most.")
+    retention_days: Days = expert(
+        0.0,
+        "Days after which sessions that nobody wrote to are removed, but not the facts learned from them; 0: never.",
+    )
 
     def __post_init__(self) -> None:
         """Refuse two places."""

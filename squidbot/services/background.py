@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
     from squidbot.services.indexing import IndexReport
+    from squidbot.services.retention import SweepOutcome
     from squidbot.wiring.registry import Timer
 
 
@@ -65,7 +66,7 @@ TASKS_IN_A_ROW = 4
 # How long a claim lasts after its worker dies; a living worker renews it before each task.
 CLAIM_SECONDS = 900.0
 
-TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome | IndexOutcome"
+TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome | IndexOutcome | SweepOutcome"
 
 
 class WorkSession(Protocol):

@@ -77,6 +77,7 @@ PRINTED = [
     ["store", "doctor", "--repair", "saved.db"],
     ["store", "backup", "copy.db"],
     ["store", "forget-user", "ann", "--yes"],
+    ["store", "sweep", "--older-than", "1d", "--dry-run"],
 ]
 # Keys whose values are named by somebody else: by tools of a host, lines of a budget, a form of messages, by
 # llama.cpp.
