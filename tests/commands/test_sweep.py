@@ -238,7 +238,7 @@ def test_sweep_leaves_other_tenants_alone(postgresql: str, tmp_path: Path, monke
             said(engine, "old", 100)
     settings = "".join(f'{name} = "{value}"\n' for name, value in where.items())
     Path("squidbot.toml").write_text(f"[store]\n{settings}", encoding="utf-8")
-    assert json.loads(run(*SWEEP, "--yes", "--json").output)["swept"] == []
+    assert json.loads(run(*SWEEP, "--dry-run", "--json").output)["swept"] == []
     assert len(json.loads(run(*SWEEP, "--tenant", "b", "--yes", "--json").output)["swept"]) == 1
     for tenant, left in (("a", ["old"]), ("b", [])):
         with squidbot.load({"store": {**where, "tenant": tenant}}) as engine:
@@ -288,7 +288,10 @@ def test_settings_sweep_in_the_background(folder: Path, monkeypatch: pytest.Monk
         said(other, "new", 0)
         assert [[one.session_id for one in done.swept] for done in outcomes(engine)] == [["old"]]
         said(engine, "old", 100)
-        assert outcomes(engine) == outcomes(other) == []
+        with monkeypatch.context() as patched:
+            patched.setattr(engine.wired.store, "claim", lambda *_: pytest.fail("within the hour nothing is asked"))
+            assert outcomes(engine) == []
+        assert outcomes(other) == []
         later = time.time() + SWEEP_SECONDS + 1
         monkeypatch.setattr(time, "time", lambda: later)
         done = outcomes(engine)
