@@ -13,14 +13,16 @@ import click
 from squidbot.adapters.sqlite3 import doctor as rows
 from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
-from squidbot.cli.output import STORE_OPTION, Result, ResultCommand, ResultGroup, form_version
+from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand, ResultGroup, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
 from squidbot.cli.work import work
+from squidbot.cli.texts import line as shown_line
 from squidbot.codecs.workspaceai import VERSION
 from squidbot.core.errors import ConfigError, StoreError, TranscriptError
 from squidbot.core.kinds import unreadable
 from squidbot.engine import load
+from squidbot.services.copying import copied
 from squidbot.services.exchange import (
     ImportOptions,
     backed_up_model,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
+    from squidbot.services.copying import CopyReport
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
 # Unreadable records to name per session.
@@ -182,6 +185,45 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
     note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
+
+
+@store.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@TENANT_OPTION
+def copy(*, source: str, target: str, tenant: str | None) -> Result:
+    """Copy all sessions of the store FROM into the store TO: each is a file, or postgresql://USER@HOST/DATABASE.
+
+    TO is empty, or has a part of the same: then the copy goes on. What both return of each session is compared. Stop
+    the hosts for the last copy; before that, they may go on.
+    """
+    if source == target or Path(source).absolute() == Path(target).absolute():
+        raise click.UsageError("FROM and TO are the same store")
+    if tenant is not None and "://" not in source + target:
+        raise click.UsageError("only a store in PostgreSQL has tenants; leave --tenant out")
+    with (
+        open_store(source, tenant=tenant if "://" in source else None) as one,
+        open_store(target, writes=True, makes=True, tenant=tenant if "://" in target else None) as other,
+        bar("copying messages") as tick,
+    ):
+        done = copied(one.wired, other.wired, tick)
+        places = {"from": one.wired.loaded.store_place, "to": other.wired.loaded.store_place}
+    rows = {**done.rows._asdict(), "digest": f"{done.rows.digest:032x}"}
+    values = {**places, "sessions": done.sessions, **rows, "tasks": done.tasks}
+    values |= {"failed": dict(done.failed), "unsettled": list(done.unsettled)}
+    wrong = [f"{shown_line(name)}: {reason}" for name, reason in done.failed.items()]
+    wrong += [f"{shown_line(name)}: is written to; stop the hosts and copy again" for name in done.unsettled]
+    code = DAMAGED_DATA if done.damaged else ANSWER_IS_NO if wrong else 0
+    return Result(values, "\n".join(_copy_lines(done)), code, wrong)
+
+
+def _copy_lines(done: CopyReport) -> Iterator[str]:
+    rows = done.rows
+    parts = count(rows.messages, "message"), count(rows.records, "record"), count(rows.summaries, "note")
+    yield f"equal in both: {count(done.sessions, 'session')} with {', '.join(parts)}; digest {rows.digest:032x}"
+    yield f"new: {rows.new:,}"
+    if done.tasks:
+        yield f"unfinished: {count(done.tasks, 'message or session', 'messages or sessions')} to forget"
 
 
 def _backed_up_model(place: OpenStore, target: str, model: str) -> Result:

@@ -247,6 +247,28 @@ def finish(wired: Wired) -> None:
         wired.relay.notify(Event(events.DEGRADED, "", cause))
 
 
+def unfinished(wired: Wired) -> list[_PendingForget]:
+    """Return the forget tasks that a dead process has left, for a copy of the store (`take_over`)."""
+    if not _has_pending(wired):
+        return []
+    with _pending(wired, waits=False) as pending:
+        return [*pending.tasks]
+
+
+def take_over(wired: Wired, tasks: Sequence[_PendingForget]) -> None:
+    """Record the tasks of another store: the next process that opens this one finishes them.
+
+    Raises:
+        StoreError: one can't be written.
+    """
+    if not tasks:
+        return
+    with _pending(wired) as pending:
+        for task in tasks:
+            if task not in pending.tasks:
+                pending.note(task)
+
+
 def _has_pending(wired: Wired) -> bool:
     if isinstance(wired.store, SupportsTasks):
         return bool(wired.store.tasks())

@@ -1,0 +1,228 @@
+"""Copies of stores: whole sessions, from a file into a database, back, or into another of the same kind.
+
+A copy can be repeated: what is there already is compared, and what is missing is added. Nothing is ever overwritten.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from itertools import islice
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.ports import SupportsAges, SupportsKinds
+from squidbot.memory import sessions_of
+from squidbot.services import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from squidbot.bootstrap import Wired
+    from squidbot.hookspecs import Store
+
+PAGE_ROWS: Final = 256
+# How often a copy looks for what was written meanwhile, before it says that hosts are still at work.
+MOST_ROUNDS: Final = 10
+# Behind any message.
+END: Final = 2**62
+DIGEST_BITS: Final = 128
+
+
+class _DifferenceError(Exception):
+    """The target has something else of a session than the source; the text says what."""
+
+
+class CopiedRows(NamedTuple):
+    """Rows of a session, or of all: how many, how many of them were new to the target, and their digest."""
+
+    messages: int = 0
+    records: int = 0
+    summaries: int = 0
+    new: int = 0
+    digest: int = 0
+
+    def plus(self, other: CopiedRows) -> CopiedRows:
+        """Return both as one; their order is not in the digest."""
+        added = CopiedRows(*map(sum, zip(self, other, strict=True)))
+        return added._replace(digest=added.digest % 2**DIGEST_BITS)
+
+
+class CopyReport(NamedTuple):
+    """What a copy has done.
+
+    Attributes:
+        sessions: how many are equal in both stores.
+        rows: theirs.
+        tasks: unfinished work of forgetting, which the next program that opens the target ends.
+        failed: the reasons, by session, why others are not.
+        damaged: whether a reason is damage.
+        unsettled: sessions that were still written to at the end.
+    """
+
+    sessions: int
+    rows: CopiedRows
+    tasks: int = 0
+    failed: Mapping[str, str] = {}
+    damaged: bool = False
+    unsettled: tuple[str, ...] = ()
+
+
+def copied(source: Wired, target: Wired, tick: Callable[[int, int], None] = lambda _, __: None) -> CopyReport:
+    """Copy all sessions of a store into another one, oldest first, and compare all that both return of each.
+
+    Sessions that are written to meanwhile are copied again until they stand still.
+
+    Raises:
+        StoreError: the target has sessions that the source does not have, and nothing was copied; or a store can't do
+            it, or failed: call it again to go on.
+    """
+    copying = _Copying(source.store, target.store, tick)
+    if others := copying.others():
+        raise StoreError(f"{others[0]!a:.80} is in {target.loaded.store_place} only; copy into an empty store")
+    unsettled = copying.run()
+    tasks = forget.unfinished(source)
+    forget.take_over(target, tasks)
+    forget.note_written(target.written, *_unknown_files(source, target))
+    failed = copying.failed | dict.fromkeys(copying.others(), "was removed from the source meanwhile: forget it there")
+    rows = CopiedRows()
+    for each in (each for name, (_, each) in copying.done.items() if name not in failed):
+        rows = rows.plus(each)
+    equal = len(copying.done.keys() - failed.keys())
+    return CopyReport(equal, rows, len(tasks), failed, copying.damaged, tuple(unsettled))
+
+
+def _unknown_files(source: Wired, target: Wired) -> list[forget.WrittenFile]:
+    """Return the files written from a store that another one does not know yet."""
+    sessions = [name for name, _ in sessions_of(source.store)]
+    known = forget.written_of(target, sessions)
+    return [one for one in forget.written_of(source, sessions) if one not in known]
+
+
+class _Copying:
+    """A copy of sessions, with what has become of each so far."""
+
+    def __init__(self, source: Store, target: Store, tick: Callable[[int, int], None]) -> None:
+        self._source, self._target, self._tick = source, target, tick
+        self._ages = dict(source.older_than(inf)) if isinstance(source, SupportsAges) else {}
+        self._date_back = getattr(target, "date_back", lambda _name, _time: None)
+        self._ticked = self._total = 0
+        # By session: its head before it was read, and its rows.
+        self.done: dict[str, tuple[tuple[int, int], CopiedRows]] = {}
+        self.failed: dict[str, str] = {}
+        self.damaged = False
+
+    def others(self) -> list[str]:
+        """Return the sessions that the target alone has."""
+        here = {name for name, _ in sessions_of(self._source)}
+        there = [name for name, _ in sessions_of(self._target) if name not in here]
+        return [name for name in there if self._target.head(name) != (0, 0)]
+
+    def run(self) -> list[str]:
+        """Copy until all stands still; return the sessions that still do not."""
+        for _ in range(MOST_ROUNDS):
+            due = self._due()
+            self._ticked, self._total = 0, sum(due.values())
+            for name in due:
+                self._copy(name)
+            if not due:
+                break
+        return [*self._due()]
+
+    def _due(self) -> dict[str, int]:
+        """Return the sessions that are not copied as they are now, each with its number of messages."""
+        return {
+            name: messages
+            for name, messages in sessions_of(self._source)
+            if name not in self.failed and (name not in self.done or self._source.head(name) != self.done[name][0])
+        }
+
+    def _copy(self, name: str) -> None:
+        try:
+            self.done[name] = self._copied(name)
+        except DamagedStoreError as error:
+            self.failed[name], self.damaged = str(error), True
+        except _DifferenceError as error:
+            self.failed[name] = f"{error}; to copy it again, forget it there first"
+        else:
+            if name in self._ages:
+                self._date_back(name, self._ages.pop(name))
+
+    def _copied(self, name: str) -> tuple[tuple[int, int], CopiedRows]:
+        head, new = self._source.head(name), self.done[name][1].new if name in self.done else 0
+        self._compare(name)
+        new += self._add(name, head[0])
+        rows = rows_of(self._source, name)
+        if rows != rows_of(self._target, name) and self._source.head(name) == head:
+            raise _DifferenceError("what the two return of it differs")
+        return head, rows._replace(new=new)
+
+    def _compare(self, name: str) -> None:
+        """Check, before anything is written, that the target has a part of the same.
+
+        Raises:
+            _DifferenceError: it has something else.
+        """
+        source, target = self._source, self._target
+        there = target.head(name)[0]
+        for first in range(0, there, PAGE_ROWS):
+            place = name, first, min(first + PAGE_ROWS, there) - 1
+            if source.read(*place) != target.read(*place):
+                raise _DifferenceError(f"the target has other messages of it behind m{first}")
+        for kind, count in kinds_of(target, name).items():
+            if source.records(name, kind)[:count] != target.records(name, kind):
+                raise _DifferenceError(f"the target has other records of it, of kind {kind!a:.40}")
+        if {*target.for_range(name, 0, END)} - {*source.for_range(name, 0, END)}:
+            raise _DifferenceError("the target has other notes of it")
+
+    def _add(self, name: str, messages: int) -> int:
+        """Add to the target what it lacks of the first messages, and of all records and summaries; return how much."""
+        source, target = self._source, self._target
+        there, new = target.head(name)[0], 0
+        for first in range(there, messages, PAGE_ROWS):
+            rows = source.read(name, first, min(first + PAGE_ROWS, messages) - 1)
+            target.append(name, first, rows)
+            new += len(rows)
+            self._ticked += len(rows)
+            self._tick(self._ticked, max(self._ticked, self._total))
+        known = kinds_of(target, name)
+        for kind in kinds_of(source, name):
+            left = iter(source.records(name, kind, known.get(kind, 0)))
+            while page := [*islice(left, PAGE_ROWS)]:
+                target.append(name, max(there, messages), (), page)
+                new += len(page)
+        stored = {one.summary_id for one in target.for_range(name, 0, END)}
+        for summary in source.for_range(name, 0, END):
+            if summary.summary_id not in stored:
+                target.put(summary)
+                new += 1
+        return new
+
+
+def rows_of(store: Store, session_id: str) -> CopiedRows:
+    """Read all that a store has of a session, and return how much, and its digest."""
+    counts, digest = Counter[str](), 0
+    for field, row in _rows(store, session_id):
+        counts[field] += 1
+        digest += int.from_bytes(sha256(ascii((session_id, row)).encode()).digest()[: DIGEST_BITS // 8], "big")
+    return CopiedRows(**counts, digest=digest % 2**DIGEST_BITS)
+
+
+def _rows(store: Store, session_id: str) -> Iterator[tuple[str, object]]:
+    for first in range(0, store.head(session_id)[0], PAGE_ROWS):
+        yield from (("messages", row) for row in store.read(session_id, first, first + PAGE_ROWS - 1))
+    for kind in kinds_of(store, session_id):
+        yield from (("records", row) for row in store.records(session_id, kind))
+    yield from (("summaries", row) for row in store.for_range(session_id, 0, END))
+
+
+def kinds_of(store: object, session_id: str) -> dict[str, int]:
+    """Return how many records of each kind a session has, by name.
+
+    Raises:
+        StoreError: the store can't tell.
+    """
+    if not isinstance(store, SupportsKinds):
+        raise StoreError("this store cannot list the kinds of records of a session; it has no method `kinds`")
+    return dict(sorted(store.kinds(session_id).items()))
