@@ -315,3 +315,12 @@ def test_exchanges_of_four_processes_are_whole_and_in_one_order(postgresql: str)
     assert [text.replace("answered", "asked") for text in said[1::2]] == said[::2]
     assert all(f"{body} asked" in text for body, text in zip(noted, said[::2], strict=True))
     assert len(set(noted)) == 100
+
+
+def test_session_is_dated_back_only(postgresql: str) -> None:
+    """A copy is as old as what it was made from, and gets no younger by being copied again."""
+    with opened(postgresql) as store:
+        store.append("s", 0, [made_message(0)])
+        for days in (100, 1, 0):
+            store.date_back("s", time.time() - days * 86_400)
+        assert [name for name, _ in store.older_than(time.time() - 99 * 86_400)] == ["s"]

@@ -20,7 +20,10 @@ import squidbot
 from squidbot.adapters.psycopg import PostgresqlStore
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.bootstrap import wire
 from squidbot.cli import main
+from squidbot.cli.open_store import open_store, with_store
+from squidbot.config import load_settings
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Record
 from squidbot.memory import sessions_of
@@ -77,10 +80,6 @@ def places(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 def at(place: str) -> squidbot.Engine:
     """Open the store of a place, with the settings of the folder."""
-    from squidbot.bootstrap import wire  # noqa: PLC0415
-    from squidbot.cli.open_store import with_store  # noqa: PLC0415
-    from squidbot.config import load_settings  # noqa: PLC0415
-
     engine = squidbot.Engine(wire(with_store(load_settings(None), place)))
     forget.finish(engine.wired)
     return engine
@@ -343,6 +342,41 @@ def test_session_that_is_forgotten_meanwhile_is_named(places: Places) -> None:
     assert (result.exit_code, "'c' is in " in result.output) == (1, True)
 
 
+def test_session_that_is_removed_while_it_is_copied_is_named(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy has it, and nobody should."""
+    with at(places.source) as engine:
+        said(engine, "a", "b")
+        true = copying.rows_of
+
+        def rows_of(store: Store, name: str) -> copying.CopiedRows:
+            if name == "b" and engine.wired.store.head("a") != (0, 0):
+                engine.forget_session("a")
+            return true(store, name)
+
+        monkeypatch.setattr(copying, "rows_of", rows_of)
+        result = places.run()
+        assert (result.exit_code, "a: was removed from the source" in result.output) == (1, True)
+        assert "equal in both: 1 session" in result.output
+
+
+@pytest.mark.parametrize("lost", ["append", "put"])
+def test_what_the_target_did_not_store_is_noticed(places: Places, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy reads both again, whatever a store said when it was written."""
+    with at(places.source) as engine:
+        said(engine, "a")
+        engine.wired.store.put(replace(made_summary("x", 0, 1), session_id="a"))
+    kind: Any = PostgresqlStore if "://" in places.target else SqliteStore
+    true = getattr(kind, lost)
+    change = (
+        (lambda *given: true(*given[:3], [replace(row, payload="x") for row in given[3]], *given[4:]))
+        if (lost == "append")
+        else (lambda *_: None)
+    )
+    monkeypatch.setattr(kind, lost, change)
+    result = places.run()
+    assert (result.exit_code, "a: what the two return of it differs" in result.output) == (1, True)
+
+
 def test_unfinished_forgetting_moves_too(places: Places) -> None:
     """The next program that opens the target ends it. What was written from the store is known there."""
     with at(places.source) as engine:
@@ -353,6 +387,8 @@ def test_unfinished_forgetting_moves_too(places: Places) -> None:
         forget.take_over(engine.wired, [task])
     assert places.copied()["tasks"] == 1
     places.copied()
+    with open_store(places.target) as place:
+        assert forget.unfinished(place.wired) == [task]
     with at(places.target) as engine:
         assert "walrus" not in str(engine.wired.store.read("a", 0, 9))
         assert "walrus" in str(engine.wired.store.read("b", 0, 9))

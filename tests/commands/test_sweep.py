@@ -17,7 +17,9 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.psycopg import PostgresqlStore
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.bootstrap import wire
 from squidbot.cli import main
+from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import Scope
 from squidbot.hookspecs import hookimpl
@@ -264,11 +266,9 @@ def test_damaged_session_stays_and_is_named(tmp_path: Path, monkeypatch: pytest.
 
 def retained(folder: Path, **more: object) -> squidbot.Engine:
     """Load the settings of a folder with a retention of 90 days, whose work is done on demand."""
-    from squidbot.config import load_settings  # noqa: PLC0415
-
     loaded = load_settings(folder / "squidbot.toml")
     loaded = loaded.changed(store={"retention_days": 90.0, **more}, summary={"scheduler": "none"})
-    return squidbot.Engine(squidbot.bootstrap.wire(loaded))
+    return squidbot.Engine(wire(loaded))
 
 
 def outcomes(engine: squidbot.Engine) -> list[SweepOutcome]:
