@@ -30,8 +30,8 @@ from squidbot.memory import sessions_of
 from squidbot.services import copying, forget
 from squidbot.services.forget import WrittenFile, note_written, written_of
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, made_message, made_summary
-
 from tests.postgresql import connected, new_schema, opened
+
 from .conftest import BEGAN, WINDOW_TOKENS, talk
 
 if TYPE_CHECKING:

@@ -76,6 +76,7 @@ PRINTED = [
     ["store", "doctor"],
     ["store", "doctor", "--repair", "saved.db"],
     ["store", "backup", "copy.db"],
+    ["store", "copy", "kept.db", "moved.db"],
     ["store", "forget-user", "ann", "--yes"],
     ["store", "sweep", "--older-than", "1d", "--dry-run"],
 ]

@@ -25,7 +25,6 @@ from squidbot.core.memories import Scope
 from squidbot.hookspecs import hookimpl
 from squidbot.memory import sessions_of
 from squidbot.services.retention import DAY_SECONDS, SWEEP_SECONDS, SweepOutcome, sweep
-
 from tests.postgresql import new_schema
 
 if TYPE_CHECKING:
