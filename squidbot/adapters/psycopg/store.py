@@ -79,10 +79,6 @@ APPEND = (
     "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], %s::bigint[], %s::bigint[], %b::bytea[])"
 )
 COUNTS = "SELECT kind, max(number) + 1 FROM {schema}.records WHERE session = %s GROUP BY kind"
-KINDS = (
-    f"SELECT r.kind, max(r.number) + 1 FROM (SELECT s.no {_OF}) s "  # noqa: S608
-    "JOIN {schema}.records r ON r.session = s.no GROUP BY r.kind"
-)
 # No index has `written`, so that an append changes none: a sweep reads the table of the sessions.
 OLDER = (
     "SELECT id, extract(epoch FROM written)::double precision FROM {schema}.sessions "
