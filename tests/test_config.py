@@ -773,10 +773,8 @@ def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
     """A misspelt key is refused, in a table and at the top."""
     with pytest.raises(ConfigError) as caught:
         load_settings({"store": {"file": "x.db"}})
-    assert (
-        str(caught.value)
-        == "unknown key file, known: path, url, adapter, direct_url, schema, tenant, connections, retention_days @ argument.store"
-    )
+    known = "path, url, adapter, direct_url, schema, tenant, connections, retention_days"
+    assert str(caught.value) == f"unknown key file, known: {known} @ argument.store"
     with pytest.raises(ConfigError, match=r"unknown key budgets; did you mean budget\? @ argument$"):
         load_settings({"budgets": {}})
 

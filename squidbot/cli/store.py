@@ -16,8 +16,8 @@ from squidbot.cli.open_store import file_of, open_store, settings_of
 from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand, ResultGroup, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
-from squidbot.cli.work import work
 from squidbot.cli.texts import line as shown_line
+from squidbot.cli.work import work
 from squidbot.codecs.workspaceai import VERSION
 from squidbot.core.errors import ConfigError, StoreError, TranscriptError
 from squidbot.core.kinds import unreadable

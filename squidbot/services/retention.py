@@ -54,8 +54,8 @@ class SweepOutcome(NamedTuple):
 
     @property
     def succeeded(self) -> bool:
-        """Whether anything was removed."""
-        return bool(self.swept)
+        """Whether no session is damaged."""
+        return not self.failed
 
 
 def sweep(
@@ -180,4 +180,6 @@ class RetentionWork:
             RETENTION, "sweep", holder, time.time(), SWEEP_SECONDS
         ):
             return
-        yield sweep(one.wired, order.at - self._days * DAY_SECONDS)
+        done = sweep(one.wired, order.at - self._days * DAY_SECONDS)
+        if done.swept or done.failed:
+            yield done

@@ -53,6 +53,7 @@ CALLS: dict[str, list[list[str]]] = {
     "session context": [["s"]],
     "status": [[]],
     "store doctor": [[]],
+    "store sweep": [["--older-than", "1h", "--dry-run"]],
     "session search": [["s", "zebra"]],
     "session continue": [["s", "new"]],
 }
@@ -60,7 +61,15 @@ CALLS: dict[str, list[list[str]]] = {
 OTHERS = {
     *("chat", "import", "mcp", "model size", "config", "replay"),
     *("session compact", "session forget", "session restore", "session snapshot", "session undo"),
-    *("store backup", "store export", "store forget-user", "store import-older", "store migrate", "store work"),
+    *(
+        "store backup",
+        "store copy",
+        "store export",
+        "store forget-user",
+        "store import-older",
+        "store migrate",
+        "store work",
+    ),
 }
 
 

@@ -286,6 +286,7 @@ def test_settings_sweep_in_the_background(folder: Path, monkeypatch: pytest.Monk
         said(engine, "new", 0)
         said(other, "new", 0)
         assert [[one.session_id for one in done.swept] for done in outcomes(engine)] == [["old"]]
+        assert (outcomes(engine), names(engine)) == ([], ["new"])
         said(engine, "old", 100)
         with monkeypatch.context() as patched:
             patched.setattr(engine.wired.store, "claim", lambda *_: pytest.fail("within the hour nothing is asked"))
