@@ -105,8 +105,6 @@ class _Copying:
 
     def __init__(self, source: Store, target: Store, tick: Callable[[int, int], None]) -> None:
         self._source, self._target, self._tick = source, target, tick
-        self._ages = dict(source.older_than(inf)) if isinstance(source, SupportsAges) else {}
-        self._date_back = getattr(target, "date_back", lambda _name, _time: None)
         self._ticked = self._total = 0
         # By session: its head before it was read, and its rows.
         self.done: dict[str, tuple[tuple[int, int], CopiedRows]] = {}
@@ -128,7 +126,12 @@ class _Copying:
                 self._copy(name)
             if not due:
                 break
-        return [*self._due()]
+        ages = dict(self._source.older_than(inf)) if isinstance(self._source, SupportsAges) else {}
+        unsettled = self._due()
+        if date_back := getattr(self._target, "date_back", None):
+            for name in ages.keys() & self.done.keys() - unsettled.keys():
+                date_back(name, ages[name])
+        return [*unsettled]
 
     def _due(self) -> dict[str, int]:
         """Return the sessions that are not copied as they are now, each with its number of messages."""
@@ -145,9 +148,6 @@ class _Copying:
             self.failed[name], self.damaged = str(error), True
         except _DifferenceError as error:
             self.failed[name] = f"{error}; to copy it again, forget it there first"
-        else:
-            if name in self._ages:
-                self._date_back(name, self._ages.pop(name))
 
     def _copied(self, name: str) -> tuple[tuple[int, int], CopiedRows]:
         head, new = self._source.head(name), self.done[name][1].new if name in self.done else 0

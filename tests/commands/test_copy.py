@@ -411,6 +411,26 @@ def test_age_of_sessions_moves_too(places: Places) -> None:
     assert [one["session_id"] for one in json.loads(swept.output)["swept"]] == ["old"]
 
 
+def test_session_that_is_written_to_meanwhile_is_not_dated_back(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is as young as what was said last, or a sweep would remove it."""
+    with at(places.source) as engine:
+        said(engine, "a", "old", now=NOW - 100 * 86_400)
+        true = copying._Copying._copied
+
+        def copied(self: copying._Copying, name: str) -> tuple[tuple[int, int], copying.CopiedRows]:
+            if engine.wired.store.head("old")[0] == 1:
+                said(engine, "old")
+            return true(self, name)
+
+        monkeypatch.setattr(copying._Copying, "_copied", copied)
+        places.copied()
+    with at(places.target) as engine:
+        store: Any = engine.wired.store
+        assert "old" not in dict(store.older_than(NOW - 86_400))
+
+
 def test_tenants_are_copied_apart(postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file each, into one database and back."""
     monkeypatch.chdir(tmp_path)
