@@ -280,6 +280,17 @@ class MemoryService:
         there = self._store is not None or self._is_there("memories", "forgotten_memories", "memory_marks")
         return self._opened() if there else None
 
+    def copied(self, *, makes: bool = False) -> MemoryStore | None:
+        """Return the store without its search by meaning, for a copy; `None` where there is none, unless `makes`.
+
+        Raises:
+            ConfigError: as `store` does.
+            StoreError: the store can't be opened.
+        """
+        if makes:
+            self._opened()
+        return self._words if self.kept() or makes else None
+
     @property
     def learns(self) -> bool:
         """Whether facts are learned from sessions."""

@@ -192,7 +192,7 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
 @click.argument("target", metavar="TO")
 @TENANT_OPTION
 def copy(*, source: str, target: str, tenant: str | None) -> Result:
-    """Copy all sessions of the store FROM into the store TO: each is a file, or postgresql://USER@HOST/DATABASE.
+    """Copy all sessions and facts of the store FROM into TO: each is a file, or postgresql://USER@HOST/DATABASE.
 
     TO is empty, or has a part of the same: then the copy goes on. What both return of each session is compared. Stop
     the hosts for the last copy; before that, they may go on.
@@ -213,6 +213,8 @@ def copy(*, source: str, target: str, tenant: str | None) -> Result:
     values |= {"failed": dict(done.failed), "unsettled": list(done.unsettled)}
     wrong = [f"{shown_line(name)}: {reason}" for name, reason in done.failed.items()]
     wrong += [f"{shown_line(name)}: is written to; stop the hosts and copy again" for name in done.unsettled]
+    values["facts"] = done.facts and {**done.facts._asdict(), "digest": f"{done.facts.digest:032x}"}
+    wrong += [f"facts: {done.facts_failed}"] if done.facts_failed else []
     code = DAMAGED_DATA if done.damaged else ANSWER_IS_NO if wrong else 0
     return Result(values, "\n".join(_copy_lines(done)), code, wrong)
 
@@ -221,7 +223,10 @@ def _copy_lines(done: CopyReport) -> Iterator[str]:
     rows = done.rows
     parts = count(rows.messages, "message"), count(rows.records, "record"), count(rows.summaries, "note")
     yield f"equal in both: {count(done.sessions, 'session')} with {', '.join(parts)}; digest {rows.digest:032x}"
-    yield f"new: {rows.new:,}"
+    if facts := done.facts:
+        vectors = f" with {count(facts.vectors, 'vector')}" if facts.vectors else ""
+        yield f"equal in both: {count(facts.facts, 'fact')}{vectors}; digest {facts.digest:032x}"
+    yield f"new: {rows.new + (facts.new if facts else 0):,}"
     if done.tasks:
         yield f"unfinished: {count(done.tasks, 'message or session', 'messages or sessions')} to forget"
 

@@ -138,6 +138,32 @@ class Memory:
     superseded_by: str = ""
 
 
+class Grave(NamedTuple):
+    """What is left of a forgotten memory.
+
+    Attributes:
+        memory_id: its id.
+        owner: the digest of its owner, as stores make it.
+        time: its own, for its place in lists; in seconds since 1970, as the next.
+        forgotten: when it was forgotten.
+        reason: why.
+    """
+
+    memory_id: str
+    owner: int
+    time: float
+    forgotten: float
+    reason: str
+
+
+class FactRow(NamedTuple):
+    """A memory of a store, or what is left of it, under its key: keys ascend in the order of coming."""
+
+    key: int
+    memory: Memory | None = None
+    grave: Grave | None = None
+
+
 # 50 bits: among 1,000,000 memories two have the same id once in 2,000 stores, and the second is refused then.
 ID_CHARS = 10
 MOST_ID_CHARS = 1024

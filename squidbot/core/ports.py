@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.devices import ProbeResult
     from squidbot.core.events import Event
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
+    from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.messages import (
         Completion,
         Erasure,
@@ -281,6 +281,34 @@ class MemoryStore(Protocol):
         """Return those of these ids that were forgotten and do not exist again, with the given reason.
 
         Makers of memories by rule check this first: what a user had forgotten does not come back.
+        """
+
+
+@runtime_checkable
+class SupportsFactCopies(MemoryStore, Protocol):
+    """An optional part of a store of facts: all of it can be read and written row by row, for copies."""
+
+    def fact_rows(self, after: int, limit: int) -> list[FactRow]:
+        """Return at most `limit` rows with keys above `after`, in order: memories that hold, history, graves.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+
+    def put_fact_rows(self, copied: Sequence[FactRow]) -> None:
+        """Store rows of another store under their keys, in order, in one transaction; searchable at once.
+
+        A row that is there takes the new state: sources, replacement, or a grave. New keys are above all others.
+
+        Raises:
+            StoreError: nothing was stored: a value can't be stored, or the disk failed.
+        """
+
+    def marks(self) -> list[Mark]:
+        """Return how far each reader has come in each session, in any order.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
         """
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 FLOAT_BYTES = 4
+# A length of 1 is off by at most half of it in 32 bits.
+FLOAT_STEP = 2.0**-23
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
@@ -127,12 +129,13 @@ def unit(vector: Sequence[float]) -> tuple[float, ...]:
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """Return a vector, with length 1, as an entry has it.
+    """Return a vector, with length 1, as an entry has it; one that comes from an entry is the same, bit for bit.
 
     Raises:
         ValueError: it has no direction.
     """
-    return struct.pack(f"<{len(vector)}f", *unit(vector))
+    is_unit = abs(math.hypot(*vector) - 1) < FLOAT_STEP
+    return struct.pack(f"<{len(vector)}f", *(vector if is_unit else unit(vector)))
 
 
 def unpacked(vector: bytes) -> tuple[float, ...]:

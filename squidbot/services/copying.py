@@ -9,17 +9,20 @@ from collections import Counter
 from hashlib import sha256
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.ports import SupportsAges, SupportsKinds
-from squidbot.memory import sessions_of
+from squidbot.core.memories import is_same
+from squidbot.core.ports import SupportsAges, SupportsFactCopies, SupportsKinds
+from squidbot.core.vectors import VectorStore, unpacked
+from squidbot.memory import provider_of, sessions_of
 from squidbot.services import forget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from squidbot.bootstrap import Wired
+    from squidbot.core.memories import FactRow
     from squidbot.hookspecs import Store
 
 PAGE_ROWS: Final = 256
@@ -49,6 +52,24 @@ class CopiedRows(NamedTuple):
         return added._replace(digest=added.digest % 2**DIGEST_BITS)
 
 
+class CopiedFacts(NamedTuple):
+    """Durable facts that are equal in both stores, with history and graves: how many rows, how many of them are new.
+
+    Attributes:
+        facts: rows: memories that hold, history, and what is left of forgotten ones.
+        marks: how far sessions were read.
+        vectors: of all models.
+        new: rows, marks and vectors that were new, or in another state.
+        digest: of all.
+    """
+
+    facts: int = 0
+    marks: int = 0
+    vectors: int = 0
+    new: int = 0
+    digest: int = 0
+
+
 class CopyReport(NamedTuple):
     """What a copy has done.
 
@@ -59,6 +80,8 @@ class CopyReport(NamedTuple):
         failed: the reasons, by session, why others are not.
         damaged: whether a reason is damage.
         unsettled: sessions that were still written to at the end.
+        facts: the durable facts; None where they stay, since both stores have them elsewhere, or there are none.
+        facts_failed: why the facts are not equal.
     """
 
     sessions: int
@@ -67,6 +90,8 @@ class CopyReport(NamedTuple):
     failed: Mapping[str, str] = {}
     damaged: bool = False
     unsettled: tuple[str, ...] = ()
+    facts: CopiedFacts | None = None
+    facts_failed: str = ""
 
 
 def copied(source: Wired, target: Wired, tick: Callable[[int, int], None] = lambda _, __: None) -> CopyReport:
@@ -90,7 +115,32 @@ def copied(source: Wired, target: Wired, tick: Callable[[int, int], None] = lamb
     for each in (each for name, (_, each) in copying.done.items() if name not in failed):
         rows = rows.plus(each)
     equal = len(copying.done.keys() - failed.keys())
-    return CopyReport(equal, rows, len(tasks), failed, copying.damaged, tuple(unsettled))
+    done = CopyReport(equal, rows, len(tasks), failed, copying.damaged, tuple(unsettled))
+    try:
+        return done._replace(facts=_facts_copied(source, target))
+    except (DamagedStoreError, _DifferenceError) as error:
+        damaged = done.damaged or isinstance(error, DamagedStoreError)
+        return done._replace(facts_failed=str(error), damaged=damaged)
+
+
+def _facts_copied(source: Wired, target: Wired) -> CopiedFacts | None:
+    """Copy durable facts, unless both stores have the same.
+
+    Raises:
+        _DifferenceError: the target has others, or can't keep them.
+        DamagedStoreError: a row is damaged.
+    """
+    one = source.remembering.copied()
+    there = provider_of(target.loaded)
+    if one is None or provider_of(source.loaded) == there != ("psycopg", ""):
+        return None
+    if there[0] == "stdlib":
+        raise _DifferenceError("the target keeps no facts: set memory.path")
+    other = target.remembering.copied(makes=True)
+    for store in (one, other):
+        if not isinstance(store, SupportsFactCopies):
+            raise _DifferenceError("they are in a store that can't copy them; use `memory export` and `memory import`")
+    return copy_facts(cast("SupportsFactCopies", one), cast("SupportsFactCopies", other))
 
 
 def _unknown_files(source: Wired, target: Wired) -> list[forget.WrittenFile]:
@@ -200,12 +250,112 @@ class _Copying:
         return new
 
 
+def copy_facts(source: SupportsFactCopies, target: SupportsFactCopies) -> CopiedFacts:
+    """Copy all facts: those that hold, history, graves, marks and vectors. What changed since takes its new state.
+
+    Raises:
+        _DifferenceError: the target has others, or they were written to all the while.
+        StoreError: a store failed.
+    """
+    new = 0
+    for _ in range(MOST_ROUNDS):
+        new += _copy_rows(source, target) + _copy_marks(source, target) + _copy_vectors(source, target)
+        found = facts_of(source)
+        if found == facts_of(target):
+            return found._replace(new=new)
+        if found == facts_of(source):
+            raise _DifferenceError("what the two return of the facts differs")
+    raise _DifferenceError("facts are written to; stop the hosts and copy again")
+
+
+def _copy_rows(source: SupportsFactCopies, target: SupportsFactCopies) -> int:
+    after = new = 0
+    is_behind = False
+    while page := source.fact_rows(after, PAGE_ROWS):
+        there = {row.key: row for row in target.fact_rows(after, PAGE_ROWS) if row.key <= page[-1].key}
+        changed = []
+        for row in page:
+            known = there.pop(row.key, None)
+            if known is None and not is_behind:
+                is_behind = True
+                if target.fact_rows(row.key, 1):
+                    raise _DifferenceError(f"the target lacks the fact with the key {row.key}, and has later ones")
+            if known is not None and not _becomes(known, row):
+                raise _DifferenceError(f"the target has another fact with the key {row.key}")
+            if known != row:
+                changed.append(row)
+        if there:
+            raise _DifferenceError(f"the target has a fact with the key {next(iter(there))} that the source lacks")
+        if changed:
+            target.put_fact_rows(changed)
+        new, after = new + len(changed), page[-1].key
+    if target.fact_rows(after, 1):
+        raise _DifferenceError("the target has later facts than the source")
+    return new
+
+
+def _becomes(known: FactRow, row: FactRow) -> bool:
+    """Return whether a fact may have got from one state into another: it was replaced, said again, or forgotten."""
+    if known.memory and row.grave:
+        return row.grave.memory_id == known.memory.memory_id
+    return is_same(known.memory, row.memory) if known.memory and row.memory else known == row
+
+
+def _copy_marks(source: SupportsFactCopies, target: SupportsFactCopies) -> int:
+    known = {(mark.session_id, mark.reader): mark for mark in target.marks()}
+    new = [mark for mark in source.marks() if known.get((mark.session_id, mark.reader)) != mark]
+    for mark in new:
+        target.add((), mark, known.get((mark.session_id, mark.reader)))
+    return len(new)
+
+
+def _copy_vectors(source: object, target: object) -> int:
+    if not (isinstance(source, VectorStore) and isinstance(target, VectorStore)):
+        return 0
+    new = 0
+    for model, dimensions in source.models().items():
+        place, before = 0, target.vectors_of(model, dimensions).stamp().vectors
+        while page := source.vectors_of(model, dimensions).behind(place, PAGE_ROWS):
+            # Those that are there stay as they are.
+            target.put_vectors(model, dimensions, {one.memory_id: unpacked(one.vector) for one in page})
+            place = page[-1].place
+        new += target.vectors_of(model, dimensions).stamp().vectors - before
+    return new
+
+
+def facts_of(store: SupportsFactCopies) -> CopiedFacts:
+    """Read all that a store of facts has, and return how much, and its digest."""
+    counts, digest = Counter[str](), 0
+    for field, row in _fact_rows(store):
+        counts[field] += 1
+        digest += _digest((field, row))
+    return CopiedFacts(**counts, digest=digest % 2**DIGEST_BITS)
+
+
+def _fact_rows(store: SupportsFactCopies) -> Iterator[tuple[str, object]]:
+    after = 0
+    while page := store.fact_rows(after, PAGE_ROWS):
+        yield from (("facts", row) for row in page)
+        after = page[-1].key
+    yield from (("marks", mark) for mark in store.marks())
+    if isinstance(store, VectorStore):
+        for model, dimensions in store.models().items():
+            place = 0
+            while vectors := store.vectors_of(model, dimensions).behind(place, PAGE_ROWS):
+                yield from (("vectors", (model, one.memory_id, one.vector)) for one in vectors)
+                place = vectors[-1].place
+
+
+def _digest(row: object) -> int:
+    return int.from_bytes(sha256(ascii(row).encode()).digest()[: DIGEST_BITS // 8], "big")
+
+
 def rows_of(store: Store, session_id: str) -> CopiedRows:
     """Read all that a store has of a session, and return how much, and its digest."""
     counts, digest = Counter[str](), 0
     for field, row in _rows(store, session_id):
         counts[field] += 1
-        digest += int.from_bytes(sha256(ascii((session_id, row)).encode()).digest()[: DIGEST_BITS // 8], "big")
+        digest += _digest((session_id, row))
     return CopiedRows(**counts, digest=digest % 2**DIGEST_BITS)
 
 

@@ -25,10 +25,13 @@ from squidbot.cli import main
 from squidbot.cli.open_store import open_store, with_store
 from squidbot.config import load_settings
 from squidbot.core.errors import StoreError
+from squidbot.core.memories import Scope
+from squidbot.core.memory.view import MemoryQuery
 from squidbot.core.messages import Record
 from squidbot.memory import sessions_of
 from squidbot.services import copying, forget
 from squidbot.services.forget import WrittenFile, note_written, written_of
+from squidbot.testing import made_memory
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, made_message, made_summary
 from tests.postgresql import connected, new_schema, opened
 
@@ -68,7 +71,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "squidbot.toml").write_text(
-        f'[store]\nschema = "{new_schema()}"\n[window]\ndefault = {WINDOW_TOKENS}\n[memory]\npath = "facts.db"\n'
+        f'[store]\nschema = "{new_schema()}"\n[window]\ndefault = {WINDOW_TOKENS}\n'
         '[summary]\nscheduler = "none"\n[journal]\nenabled = true\n',
         encoding="utf-8",
     )
@@ -429,6 +432,50 @@ def test_session_that_is_written_to_meanwhile_is_not_dated_back(
     with at(places.target) as engine:
         store: Any = engine.wired.store
         assert "old" not in dict(store.older_than(NOW - 86_400))
+
+
+def test_facts_move_too(places: Places) -> None:
+    """What is known of a user is told at the new place; what was forgotten does not come back."""
+    ann = Scope(user="ann")
+    with at(places.source) as engine:
+        session = engine.session("s", scope=ann)
+        session.record({"role": "user", "content": "I live in Lisbon. I like otters."}, "Noted.", now=NOW)
+        engine.run_jobs()
+        facts = engine.memories(ann)
+        known = facts.listed(MemoryQuery(), NOW).text
+        assert "Lisbon" in known
+        (otters,) = (one.memory_id for one in facts.store.from_session("s") if "otters" in one.text)
+        facts.store.forget([otters], "asked")
+    made = places.copied()
+    assert made["facts"]["facts"] >= 2
+    assert made["facts"]["new"] == made["facts"]["facts"] + made["facts"]["marks"] + made["facts"]["vectors"]
+    assert "equal in both: 2 facts" in places.run().output
+    with at(places.target) as engine:
+        assert "Lisbon" in json.dumps(engine.session("new", scope=ann).assemble("Where do I live?").messages)
+        assert engine.run_jobs(engine.session("s", scope=ann)) == (), "what was read is not read again"
+        assert engine.memories(ann).store.forgotten([otters]) == {otters: "asked"}
+
+
+def test_other_facts_are_named(places: Places) -> None:
+    """Exit code 1; the sessions are copied, and the facts stay as they are."""
+    for place, text in ((places.source, "Yours."), (places.target, "Mine.")):
+        with at(place) as engine:
+            engine.memories(Scope(user="ann")).store.add([made_memory(text)])
+            if place == places.source:
+                said(engine, "s")
+    result = places.run()
+    assert (result.exit_code, "facts: the target has another fact with the key 1" in result.output) == (1, True)
+    assert "equal in both: 1 session" in result.output
+
+
+def test_facts_of_both_stay_where_they_are(places: Places) -> None:
+    """In a file of their own."""
+    with Path("squidbot.toml").open("a", encoding="utf-8") as file:
+        file.write('[memory]\npath = "facts.db"\n')
+    with at(places.source) as engine:
+        said(engine, "s")
+        engine.memories(Scope(user="ann")).store.add([made_memory("Mine.")])
+    assert places.copied()["facts"] is None
 
 
 def test_tenants_are_copied_apart(postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from zlib import crc32
 from squidbot.adapters.common.cells import Cell, DamagedRowError, checksum, json_text, plain, stored_text
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import (
+    FactRow,
+    Grave,
     Mark,
     Memory,
     Scope,
@@ -159,6 +161,26 @@ def grave_checksum(key: int, owner: int, time: float, forgotten: float, memory_i
         return checksum(_GRAVE(key, owner, time, forgotten), memory_id, reason)
     except (struct.error, TypeError):
         return -1
+
+
+def encode_grave(row: FactRow) -> tuple[Cell, ...]:
+    """Return what is left of a forgotten memory as the cells of its row."""
+    memory_id, owner, time, forgotten, reason = row.grave or Grave("", 0, 0.0, 0.0, "")
+    (name, data), (told, told_data) = stored_text(memory_id), stored_text(reason)
+    check = grave_checksum(row.key, owner, time, forgotten, data, told_data)
+    return row.key, name, owner, time, check, forgotten, told
+
+
+def decode_grave(row: tuple[int, bytes, int, float, int, float, bytes]) -> FactRow:
+    """Return what is left of a forgotten memory from the cells of its row.
+
+    Raises:
+        DamagedMemoryError: it does not match its checksum.
+    """
+    key, name, owner, time, check, forgotten, reason = row
+    if grave_checksum(key, owner, time, forgotten, name, reason) != check:
+        raise DamagedMemoryError(f"what is left of memory {key}")
+    return FactRow(key, None, Grave(plain(name), owner, time, forgotten, plain(reason)))
 
 
 # Marks of sessions' readers for facts.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from hashlib import sha256
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from squidbot.adapters.common.cells import json_text, plain, stored_text
@@ -13,8 +14,10 @@ from squidbot.adapters.common.memories import (
     VIEW_COLUMNS,
     DamagedMemoryError,
     decode,
+    decode_grave,
     decode_mark,
     encode,
+    encode_grave,
     encode_mark,
     grave_checksum,
     refuse_other_reader,
@@ -23,7 +26,7 @@ from squidbot.adapters.common.memories import (
     view_digests,
 )
 from squidbot.core.errors import NotFoundError
-from squidbot.core.memories import CATEGORIES, View, is_from_session
+from squidbot.core.memories import CATEGORIES, FactRow, View, is_from_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +69,18 @@ GRAVES = (
     "FROM {schema}.forgotten_memories f WHERE f.tenant = {schema}.tenant() AND sha256(f.id) = ANY(%s) "
     "ORDER BY f.id, f.key DESC"
 )
+_GRAVE = "key, id, owner, time, checksum, forgotten, reason"
+GRAVES_BEHIND = (
+    f"SELECT {_GRAVE} FROM {{schema}}.forgotten_memories WHERE tenant = {{schema}}.tenant() AND key > %s "  # noqa: S608
+    "ORDER BY key LIMIT %s"
+)
+PUT_GRAVES = (
+    f"INSERT INTO {{schema}}.forgotten_memories({_GRAVE}) SELECT * FROM unnest("  # noqa: S608
+    "%s::bigint[], %s::bytea[], %s::bigint[], %s::float8[], %s::bigint[], %s::float8[], %s::bytea[]) "
+    "ON CONFLICT (tenant, key) DO UPDATE SET checksum = excluded.checksum, forgotten = excluded.forgotten, "
+    "reason = excluded.reason"
+)
+MARKS = "SELECT session, reader, mark, checksum FROM {schema}.memory_marks WHERE tenant = {schema}.tenant()"
 MARK = (
     "SELECT mark, checksum FROM {schema}.memory_marks "
     "WHERE tenant = {schema}.tenant() AND sha256(session) = sha256(%s) AND sha256(reader) = sha256(%s)"
@@ -244,6 +259,36 @@ class FactRows:
                 raise DamagedMemoryError(f"what is left of memory {plain(name)!a:.80}")
             found[plain(name)] = plain(reason)
         return found
+
+    def rows_behind(self, after: int, limit: int) -> list[FactRow]:
+        """Return memories and what is left of forgotten ones, with keys above one, in order.
+
+        Raises:
+            DamagedMemoryError: a row does not match its checksum.
+        """
+        found = [FactRow(*decode(row)) for row in self._read(BEHIND, (after, limit))]
+        found += map(decode_grave, self._read(GRAVES_BEHIND, (after, limit)))
+        return sorted(found, key=itemgetter(0))[:limit]
+
+    def put_graves(self, rows: Iterable[FactRow]) -> None:
+        """Write what is left of forgotten memories, over their former rows."""
+        cells = [
+            tuple(stored_text(cell)[1] if isinstance(cell, str) else cell for cell in encode_grave(row)) for row in rows
+        ]
+        if cells:
+            self._read(PUT_GRAVES, [list(column) for column in zip(*cells, strict=True)])
+
+    def marks(self) -> list[Mark]:
+        """Return how far each reader has come in each session.
+
+        Raises:
+            DamagedMemoryError: one does not match its checksum.
+        """
+        found = (
+            decode_mark(plain(session), plain(reader), (mark, check))
+            for session, reader, mark, check in self._read(MARKS, ())
+        )
+        return [mark for mark in found if mark]
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
         """Return a reader's mark in a session; `None` if it has not begun.

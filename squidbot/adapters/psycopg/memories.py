@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, Passage, View
+    from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, Passage, View
     from squidbot.core.memory.words import Days
     from squidbot.core.vectors import QueryMeaning
 
@@ -39,6 +39,7 @@ NOTE = (
     "DELETE FROM {schema}.memory_changes WHERE tenant = {schema}.tenant() AND at < now() - interval '1 hour') "
     "SELECT EXISTS(SELECT 1 FROM new), (SELECT number FROM {schema}.memory_rules WHERE tenant = {schema}.tenant())"
 )
+NEXT_KEYS: Mapping[str, int] = {}
 # Memories to read and index at once.
 INDEXED_MEMORIES = 1_000
 
@@ -53,8 +54,10 @@ class FactWriter:
         self.vectors = VectorTables(server, home, connection)
         self._words = MemoryWords(server, connection)
 
-    def write(self, changed: Mapping[str, Memory], known: KnownMemories) -> None:
-        """Write memories: new ones, and changed ones over their rows.
+    def write(
+        self, changed: Mapping[str, Memory], known: KnownMemories, own_keys: Mapping[str, int] = NEXT_KEYS
+    ) -> None:
+        """Write memories: new ones under the next keys, or under those given, and changed ones over their rows.
 
         Raises:
             StoreError: undo the transaction.
@@ -64,6 +67,7 @@ class FactWriter:
         for name, memory in changed.items():
             old = known.find(name)
             if old is None:
+                key = own_keys.get(name, key)
                 rows.append((key, memory))
                 self._words.add(key, memory)
                 key += 1
@@ -375,6 +379,41 @@ class PostgresqlMemoryStore:
             DamagedStoreError: a row does not match its checksum.
         """
         return self._seen(lambda rows: rows.graves(memory_ids))
+
+    def fact_rows(self, after: int, limit: int) -> list[FactRow]:
+        """Return memories and graves with keys above `after`, in order, at most `limit`.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._seen(lambda rows: rows.rows_behind(after, limit))
+
+    def put_fact_rows(self, copied: Sequence[FactRow]) -> None:
+        """Store rows of another store under their keys, in one transaction, in their new state.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        memories = {row.memory.memory_id: row.memory for row in copied if row.memory}
+        keys = {row.memory.memory_id: row.key for row in copied if row.memory}
+        graves = [(row.grave.memory_id, row.key) for row in copied if row.grave]
+
+        def put(writer: FactWriter) -> None:
+            known = writer.rows.known({*memories, *(name for name, _ in graves)})
+            gone = [name for name, key in graves if known.keys.get(name) == key]
+            writer.forget(gone, known, "")
+            writer.rows.put_graves(row for row in copied if row.grave)
+            writer.write(memories, known.without(gone), keys)
+
+        self._written(put)
+
+    def marks(self) -> list[Mark]:
+        """Return how far each reader has come in each session.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+        return self._seen(FactRows.marks)
 
     def models(self) -> dict[str, int]:
         """Return the dimension of each model that has vectors, in order of arrival."""

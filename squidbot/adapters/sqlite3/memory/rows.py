@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.common.cells import json_text, plain, stored_text
@@ -12,8 +13,10 @@ from squidbot.adapters.common.memories import (
     VIEW_COLUMNS,
     DamagedMemoryError,
     decode,
+    decode_grave,
     decode_mark,
     encode,
+    encode_grave,
     encode_mark,
     grave_checksum,
     refuse_other_reader,
@@ -25,7 +28,7 @@ from squidbot.adapters.sqlite3 import index
 from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
 from squidbot.adapters.sqlite3.rows import IN_LIST
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.memories import CARDS, View
+from squidbot.core.memories import CARDS, FactRow, View
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,6 +61,10 @@ BURY = (
     "SELECT key, id, owner, time, ?, ?, ? FROM memories WHERE key = ?"
 )
 PLACE = "SELECT owner, time FROM memories WHERE key = ?"
+BEHIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key > ? ORDER BY key LIMIT ?"  # noqa: S608
+_GRAVE = "key, id, owner, time, checksum, forgotten, reason"
+GRAVES_BEHIND = f"SELECT {_GRAVE} FROM forgotten_memories WHERE key > ? ORDER BY key LIMIT ?"  # noqa: S608
+PUT_GRAVE = f"REPLACE INTO forgotten_memories({_GRAVE}) VALUES(?, ?, ?, ?, ?, ?, ?)"
 GRAVES = (
     "SELECT key, id, owner, time, checksum, forgotten, reason FROM forgotten_memories WHERE id = ? "
     "ORDER BY key DESC LIMIT 1"
@@ -194,6 +201,22 @@ def bury(connection: sqlite3.Connection, key: int, memory_id: str, now: float, r
     cell, data = stored_text(reason)
     check = grave_checksum(key, owner, time, now, stored_text(memory_id)[1], data)
     connection.execute(BURY, (check, now, cell, key))
+
+
+def behind(connection: sqlite3.Connection, after: int, limit: int) -> list[FactRow]:
+    """Return memories and what is left of forgotten ones, with keys above one, in order.
+
+    Raises:
+        DamagedMemoryError: a row does not match its checksum.
+    """
+    found = [FactRow(*decode(row)) for row in connection.execute(BEHIND, (after, limit))]
+    found += map(decode_grave, connection.execute(GRAVES_BEHIND, (after, limit)))
+    return sorted(found, key=itemgetter(0))[:limit]
+
+
+def put_grave(connection: sqlite3.Connection, row: FactRow) -> None:
+    """Write what is left of a forgotten memory, over its former row."""
+    connection.execute(PUT_GRAVE, encode_grave(row))
 
 
 def remove(connection: sqlite3.Connection, key: int) -> None:
@@ -432,6 +455,7 @@ def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, 
 
 # Marks of sessions' readers for facts.
 
+MARKS = "SELECT session, reader, mark, checksum FROM memory_marks"
 READ_MARK = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
 PUT_MARK = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
 
@@ -444,6 +468,19 @@ def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark |
     """
     cells = stored_text(session_id)[0], stored_text(reader)[0]
     return decode_mark(session_id, reader, connection.execute(READ_MARK, cells).fetchone())
+
+
+def marks(connection: sqlite3.Connection) -> list[Mark]:
+    """Return how far each reader has come in each session.
+
+    Raises:
+        DamagedMemoryError: one does not match its checksum.
+    """
+    found = (
+        decode_mark(plain(session), plain(reader), (mark, check))
+        for session, reader, mark, check in connection.execute(MARKS)
+    )
+    return [mark for mark in found if mark]
 
 
 def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> None:

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.memory.index import TermLists
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, Passage, View
+    from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, Passage, View
     from squidbot.core.memory.words import Days
     from squidbot.core.vectors import QueryMeaning
 
 
 # Changes memories, each within a transaction of the caller: rows, index terms and vectors together.
 
+NEXT_KEYS: Mapping[str, int] = {}
 # Memories' sources hold a session's id as JSON, including quotes.
 SOURCED = "SELECT id FROM memories WHERE instr(CAST(sources AS BLOB), ?) ORDER BY key"
 
@@ -51,8 +52,14 @@ def _finder(connection: sqlite3.Connection) -> Callable[[str], Memory | None]:
     return find
 
 
-def _write(connection: sqlite3.Connection, changed: Mapping[str, Memory], *, indexes: bool) -> None:
-    """Write memories: new ones, and changed ones over their rows.
+def _write(
+    connection: sqlite3.Connection,
+    changed: Mapping[str, Memory],
+    *,
+    indexes: bool,
+    keys: Mapping[str, int] = NEXT_KEYS,
+) -> None:
+    """Write memories: new ones under the next keys, or under those given, and changed ones over their rows.
 
     Raises:
         StoreError: undo the transaction.
@@ -63,6 +70,7 @@ def _write(connection: sqlite3.Connection, changed: Mapping[str, Memory], *, ind
     for memory in changed.values():
         found = rows.find(connection, memory.memory_id)
         if found is None:
+            key = keys.get(memory.memory_id, key)
             if memory.scope.collection == CARDS:
                 rows.make_cards(connection)
             rows.write(connection, key, memory)
@@ -453,6 +461,51 @@ class SqliteMemoryStore(StoreFile):
         """
         with self._reading as connection:
             return rows.graves(connection, memory_ids)
+
+    def fact_rows(self, after: int, limit: int) -> list[FactRow]:
+        """Return memories and graves with keys above `after`, in order, at most `limit`.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            connection.execute("BEGIN")  # one that is forgotten meanwhile is seen once
+            try:
+                return rows.behind(connection, after, limit)
+            finally:
+                connection.execute("ROLLBACK")
+
+    def put_fact_rows(self, copied: Sequence[FactRow]) -> None:
+        """Store rows of another store under their keys, in one transaction, in their new state.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        memories = {row.memory.memory_id: row.memory for row in copied if row.memory}
+        keys = {row.memory.memory_id: row.key for row in copied if row.memory}
+        graves = [(row.grave.memory_id, row.key) for row in copied if row.grave]
+
+        def put(connection: sqlite3.Connection, indexes: bool) -> int:  # noqa: FBT001
+            there = rows.keys_of(connection, (name for name, _ in graves))
+            buried = [name for name, key in graves if there.get(name) == key]
+            gone = _forget(connection, buried, "", indexes=indexes)
+            for row in copied:
+                if row.grave:
+                    rows.put_grave(connection, row)
+            _write(connection, memories, indexes=indexes, keys=keys)
+            return gone
+
+        self._remove_beside([name for name, _ in graves])
+        self._scrub_after(self._written(put))
+
+    def marks(self) -> list[Mark]:
+        """Return how far each reader has come in each session.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+        with self._reading as connection:
+            return rows.marks(connection)
 
     def models(self) -> dict[str, int]:
         """Return the dimension of each model that has vectors, in order of arrival."""
