@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Cost, Record
 from squidbot.testing import made_message, made_summary
 from squidbot.testing.values import at_once
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 # Appends exchanges of two messages; says each one's first seq when it is acknowledged.
@@ -406,3 +407,33 @@ def test_a_store_is_refused_when_the_process_was_forked(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         store.append("s", 1, [made_message(1)])
         assert store.head("s") == (2, 0)
+
+
+READS: list[tuple[Callable[[SqliteStore], object], object]] = [
+    (lambda store: store.read("s", 0, 9), []),
+    (lambda store: store.pick("s", [1]), []),
+    (lambda store: store.newest("s", 9_999), []),
+    (lambda store: store.records("s", "x"), []),
+    (lambda store: store.last_record("s", "x"), None),
+    (lambda store: store.opening("s", ["x"]), (0, 0, {})),
+]
+
+
+@pytest.mark.parametrize(("read", "left"), READS)
+def test_session_that_another_process_removes_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[SqliteStore], object], left: object
+) -> None:
+    """Between the lookup of its row and that of what it has."""
+    with SqliteStore(tmp_path / "s.db") as store, SqliteStore(tmp_path / "s.db") as other:
+        store.append("s", 0, [made_message(seq) for seq in range(3)], [Record("x", 0, "")])
+        true, drops = rows.find, [1]
+
+        def find(connection: sqlite3.Connection, session_id: str) -> rows.SessionRow:
+            found = true(connection, session_id)
+            if drops:
+                drops.pop()
+                other.drop("s")
+            return found
+
+        monkeypatch.setattr(rows, "find", find)
+        assert read(store) == left

@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.common.cells import plain
+from squidbot.adapters.common.cells import DamagedRowError, plain
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_other_writer
 from squidbot.adapters.sqlite3 import files, index, rows
-from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, copy, shrink_log
+from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, Value, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.core.errors import StoreError
 from squidbot.core.recall.search import read_query
@@ -17,8 +17,9 @@ from squidbot.core.recall.search import read_query
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from squidbot.adapters.sqlite3.rows import SessionRow
     from squidbot.core.messages import Erasure, Opening, Record, SearchMatch, StoredMessage, Summary
     from squidbot.core.recall.search import SearchQuery
 
@@ -66,8 +67,7 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: a record does not match its checksum.
         """
-        with self._reading as connection:
-            return rows.opening(connection, rows.find(connection, session_id), kinds)
+        return self._read(session_id, lambda connection, session: rows.opening(connection, session, kinds))
 
     def append(
         self,
@@ -123,8 +123,9 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
         """
-        with self._reading as connection:
-            return rows.messages(connection, rows.find(connection, session_id), first_seq, last_seq)
+        return self._read(
+            session_id, lambda connection, session: rows.messages(connection, session, first_seq, last_seq)
+        )
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the named messages in order of seq, each once; skip unknown ones.
@@ -132,8 +133,8 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
         """
-        with self._reading as connection:
-            return rows.picked(connection, rows.find(connection, session_id), seqs)
+        wanted = [*seqs]
+        return self._read(session_id, lambda connection, session: rows.picked(connection, session, wanted))
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
         """Return the newest messages, in order of seq, back to and including the first that exceeds the budget.
@@ -143,10 +144,12 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
         """
-        with self._reading as connection:
-            session = rows.find(connection, session_id)
+
+        def newest(connection: sqlite3.Connection, session: SessionRow) -> list[StoredMessage]:
             first_seq = rows.first_past(connection, session, budget_tokens)
             return rows.messages(connection, session, first_seq, session.messages - 1)
+
+        return self._read(session_id, newest)
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
         """Return the newest record of a kind, or `None`.
@@ -154,8 +157,7 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: it does not match its checksum.
         """
-        with self._reading as connection:
-            return rows.last_record(connection, rows.find(connection, session_id), kind)
+        return self._read(session_id, lambda connection, session: rows.last_record(connection, session, kind))
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number.
@@ -163,8 +165,19 @@ class SqliteStore(StoreFile):
         Raises:
             DamagedStoreError: one is missing or does not match its checksum.
         """
+        return self._read(session_id, lambda connection, session: rows.records(connection, session, kind, first_number))
+
+    def _read(self, session_id: str, read: Callable[[sqlite3.Connection, SessionRow], Value]) -> Value:
+        """Return what is read of a session; read again where its row changed meanwhile: another process removed it."""
         with self._reading as connection:
-            return rows.records(connection, rows.find(connection, session_id), kind, first_number)
+            session = rows.find(connection, session_id)
+            while True:
+                try:
+                    return read(connection, session)
+                except DamagedRowError:
+                    before, session = session, rows.find(connection, session_id)
+                    if session == before:
+                        raise
 
     def kinds(self, session_id: str) -> dict[str, int]:
         """Return how many records of each kind a session has."""
