@@ -38,7 +38,7 @@ from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN, Pin, Pins
-from squidbot.core.transcript.records import retry
+from squidbot.core.transcript.records import PAGE_MESSAGES, retry
 from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.scopes import MODEL, SCOPE, due_model, due_scope
 from squidbot.core.transcript.snapshots import SNAPSHOT, Retention, Snapshot, SnapshotIndex, check_name
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.turn import Decision, UnpromptedContext
     from squidbot.core.compaction.undo import Return
     from squidbot.core.forgetting import ForgetResult
-    from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, Message, Opening, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
@@ -611,12 +611,14 @@ class SessionState:
         opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         if follows and not self.stays and isinstance(context.transcripts, LineStore) and context.transcripts.follow():
             self._begin()
-            opening = context.transcripts.opening(context.session_id, OPENED_WITH)
+            held, opening = None, context.transcripts.opening(context.session_id, OPENED_WITH)
         context.check_user(opening.newest.get(SCOPE.name))
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._view = load(context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all)
+        self._view = self._followed(held, opening) or load(
+            context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
+        )
         self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
         if last and last.number != self.last_request.number:
@@ -624,6 +626,24 @@ class SessionState:
             if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
                 self.last_request = self.last_request._replace(bills=UsageCalibration())
         return self._view
+
+    def _followed(self, held: CurrentView | None, opening: Opening) -> CurrentView | None:
+        """Return a held view with the few messages that others have recorded since; `None` where they did more."""
+        context, before, after = self.context, self._newest, opening.newest
+        if held is None or not 0 <= opening.messages - held.messages <= PAGE_MESSAGES or not self._is_whole(held):
+            return None
+        # Each new record is of a kind that no view is made of; another one may say that messages are forgotten.
+        known = all(before.get(kind) == after.get(kind) for kind in VIEW_KINDS)
+        counted = sum(
+            record.number - before[kind].number if kind in before else record.number + 1
+            for kind, record in after.items()
+        )
+        on_line = isinstance(context.transcripts, LineStore) and context.transcripts.lines.made
+        if not known or counted != opening.records - held.records or on_line:
+            return None
+        rows = context.read(held.messages, opening.messages - 1) if opening.messages > held.messages else ()
+        grown = held.extended(rows, context.renderer)._replace(records=opening.records)
+        return grown if self._is_whole(grown) else None
 
     def _is_whole(self, held: CurrentView) -> bool:
         """Return whether a new process would hold as much: before the first compaction it reads only so far back."""
@@ -656,7 +676,7 @@ class SessionState:
             except SquidbotError as error:
                 self.reopen_notes()
                 if isinstance(error, StoreError):
-                    self._view = stored = None
+                    stored = None
                 raise
 
         context = self.context
