@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
@@ -254,6 +255,24 @@ def test_a_damaged_row_is_an_error_and_no_message(postgresql: str) -> None:
         with pytest.raises(DamagedStoreError, match="record 0 of kind 'plan'"):
             store.records("s", "plan")
         assert store.read("s", 2, 2) == [made_message(2)]
+
+
+def test_a_long_message_stands_compressed(postgresql: str) -> None:
+    """It comes back as it was, and is found; what is damaged is an error."""
+    said = json.dumps({"role": "user", "content": "Where is the walrus? \ud800 " * 99})
+    message = replace(made_message(0), payload=said)
+    with opened(postgresql) as store:
+        store.append("s", 0, [message, made_message(1)])
+        assert store.read("s", 0, 0) == [message]
+        assert [match.seq for match in store.search("s", '"the walrus"', 9)] == [0]
+        with connected(postgresql, store._server.schema) as connection:
+            length = connection.execute("SELECT length(payload) FROM messages WHERE seq = 0").fetchone()
+            assert length
+            assert length[0] * 9 < len(said)
+            connection.execute("UPDATE messages SET payload = substr(payload, 1, 40) WHERE seq = 0")
+        with pytest.raises(DamagedStoreError, match="message 0 of session 's'"):
+            store.read("s", 0, 1)
+        assert list(store.damage("s")) == ["message 0 does not match its checksum"]
 
 
 def test_no_word_of_a_message_stands_in_the_index() -> None:

@@ -7,7 +7,8 @@ from collections import defaultdict
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from squidbot.adapters.common.cells import DamagedRowError, decode, plain, stored_text
+from squidbot.adapters.common.cells import DamagedRowError, stored_text
+from squidbot.adapters.psycopg.rows import decoded, said
 from squidbot.core.recall.search import UNSEARCHED, payload_terms
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ LOCK_WORDS = "SELECT {schema}.lock_words(%s)"
 _COLUMNS = "seq, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
 FIRST_BEHIND = "(SELECT coalesce(max(block) + 1, 0) * 64 FROM {schema}.words WHERE session = %s)"
 BEHIND = f"SELECT {_COLUMNS} FROM {{schema}}.messages WHERE session = %s AND seq >= {FIRST_BEHIND} ORDER BY seq"  # noqa: S608
-ADD_BLOCK = "INSERT INTO {schema}.words(session, block, terms, masks) VALUES(%s, %s, %s::bigint[], %s::bigint[])"
+ADD_BLOCK = "INSERT INTO {schema}.words(session, block, terms, masks) VALUES(%s, %s, %s::integer[], %s::bigint[])"
 UNINDEX = "SELECT {schema}.unindex(%s, %s::bigint[])"
 NEWEST = "SELECT seq FROM {schema}.newest(%s::bigint, %s::jsonb, %s::integer, %s::integer) AS seq"
 SIZES = "SELECT seq, estimate FROM {schema}.messages WHERE session = %s AND seq = ANY(%s)"
@@ -37,10 +38,10 @@ class TermDigests:
 
     def __init__(self, session_id: str) -> None:
         """Take the session."""
-        self._start = blake2b(sha256(stored_text(session_id)[1]).digest(), digest_size=8)
+        self._start = blake2b(sha256(stored_text(session_id)[1]).digest(), digest_size=4)
 
     def of(self, term: str) -> int:
-        """Return the 64-bit digest of a term."""
+        """Return the 32-bit digest of a term."""
         digest = self._start.copy()
         digest.update(term.encode())
         return int.from_bytes(digest.digest(), "big", signed=True)
@@ -56,18 +57,18 @@ class Block(NamedTuple):
 def block_of(digests: TermDigests, found: Mapping[int, set[str]]) -> Block:
     """Return the block of messages: their seqs, and the terms of each."""
     masks = defaultdict[int, int](int)
-    for seq, said in found.items():
-        for term in said:
+    for seq, terms in found.items():
+        for term in terms:
             masks[digests.of(term)] |= 1 << seq % BLOCK
-    terms = sorted(masks)
-    return Block(terms, [masks[term] - (masks[term] >> BLOCK - 1 << BLOCK) for term in terms])
+    every = sorted(masks)
+    return Block(every, [masks[term] - (masks[term] >> BLOCK - 1 << BLOCK) for term in every])
 
 
 def terms_of(rows: Iterable[MessageRow]) -> Iterator[tuple[int, set[str]]]:
     """Yield seq and terms of messages; none of one that no search finds, or that is damaged."""
     for row in rows:
         try:
-            (message,) = decode([row], 0)
+            (message,) = decoded([row])
         except DamagedRowError:
             yield row[0], set()
         else:
@@ -116,4 +117,4 @@ class SessionWords:
     def payloads(self, seqs: Sequence[int]) -> list[str]:
         """Return the payloads of messages, in the order asked for; an empty text for a missing one."""
         found = dict(self._server.execute(self._connection, PAYLOADS, (self._no, list(seqs))))
-        return [plain(found[seq]) if seq in found else "" for seq in seqs]
+        return [said(found[seq]) if seq in found else "" for seq in seqs]

@@ -17,6 +17,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from squidbot.adapters.psycopg.arrays import register
 from squidbot.core.errors import StoreError, UnconfirmedError
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ class Server:
         if self._pool is None or self._process != os.getpid():
             self._process, self._pool = os.getpid(), self._opened()
         with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
+            if self._pool is self._given:
+                register(connection)
             yield connection
 
     def _opened(self) -> ConnectionPool[Any]:
@@ -285,10 +288,16 @@ class Server:
         newest = connection.execute(self.named("SELECT max(number) FROM {schema}.migrations")).fetchone()
         return int(newest[0] or 0) if newest else 0
 
-    def health(self) -> tuple[int, int, int]:
-        """Return how many sessions and messages of the tenant there are, and the bytes of the whole schema on disk."""
+    def health(self) -> str:
+        """Return what the schema holds, in one line, for people."""
+        version = self.version()
+        if not version:
+            return f"no tables in schema {self.schema} yet; the first session makes them, or squidbot store migrate"
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
-        return sessions, messages, size_bytes
+        return (
+            f"schema {self.schema}, migration {version} of {NEWEST}: {sessions:,} sessions, {messages:,} messages, "
+            f"{size_bytes:,} bytes"
+        )
 
     def migrate(self) -> int:
         """Bring the tables to this version; return how many migrations were applied.
@@ -388,7 +397,8 @@ def place_of(url: str, schema: str) -> str:
 
 
 def _configure(connection: Connection[Any]) -> None:
-    """Prepare no statements where a pooler is in between: the next transaction may be on another server process."""
+    """Take lists; prepare no statements behind a pooler: the next transaction may be on another server process."""
+    register(connection)
     if _is_pooled(connection):
         connection.prepare_threshold = None
 

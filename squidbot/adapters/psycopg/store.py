@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from squidbot.adapters.common.cells import (
     DamagedRowError,
-    decode,
     decode_record,
     decode_summary,
-    encode,
     encode_record,
     encode_summary,
     plain,
@@ -22,6 +20,8 @@ from squidbot.adapters.common.cells import (
     stored_text,
 )
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_id, refuse_misfit, refuse_other_writer, shown_id
+from squidbot.adapters.psycopg.arrays import Blobs, Floats, Integers
+from squidbot.adapters.psycopg.rows import as_bytes, decoded, encoded
 from squidbot.adapters.psycopg.search import (
     BLOCK,
     LOCK_WORDS,
@@ -73,11 +73,10 @@ OPENING = (
     "SELECT * FROM {schema}.records r WHERE r.session = s.no AND r.kind = asked.kind ORDER BY r.number DESC LIMIT 1"
     ") r ON true"
 )
-APPEND = (
-    "SELECT * FROM {schema}.append(%s, %s, %s::bigint, "
-    "%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::double precision[], %b::bytea[], %b::bytea[], "
-    "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], %s::bigint[], %s::bigint[], %b::bytea[])"
-)
+APPEND = f"SELECT * FROM {{schema}}.append(%s, %s, %s::bigint, {', '.join(['%b'] * 14)})"  # noqa: S608
+# The types of the lists: of the columns of messages behind seq, and of records.
+OF_MESSAGES: tuple[type[list[Any]], ...] = (*[Integers] * 4, Floats, *[Blobs] * 5)
+OF_RECORDS: tuple[type[list[Any]], ...] = (Blobs, Integers, Integers, Blobs)
 COUNTS = "SELECT kind, max(number) + 1 FROM {schema}.records WHERE session = %s GROUP BY kind"
 # No index has `written`, so that an append changes none: a sweep reads the table of the sessions.
 OLDER = (
@@ -424,10 +423,10 @@ class PostgresqlStore:
 
     def _erase(self, connection: Connection[Any], session: _Session, erasure: Erasure) -> None:
         for row in (*erasure.unnoticed, *erasure.tombstones):
-            cells = *_bytes(encode(row.seq, row))[1:], session.no, row.seq
+            cells = *encoded(row), session.no, row.seq
             self._server.execute(connection, REPLACE_MESSAGE, cells)
         for record in erasure.replaced:
-            _, kind, number, check, body = _bytes(encode_record(0, record))
+            _, kind, number, check, body = as_bytes(encode_record(0, record))
             self._server.execute(connection, REPLACE_RECORD, (check, body, session.no, kind, number))
         if erasure.tombstones:
             self._server.execute(connection, UNINDEX, (session.no, [row.seq for row in erasure.tombstones]))
@@ -494,7 +493,7 @@ class PostgresqlStore:
             StoreError: nothing was written: another text has that id, or a value can't be stored.
         """
         session_id = summary.session_id
-        cells = _bytes(encode_summary(0, summary))[1:]
+        cells = as_bytes(encode_summary(0, summary))[1:]
         id_, first, last, estimate, bound, check, *texts = cells
         named = _text(session_id), _key(session_id), first, last, estimate, bound, check, sha256(id_).digest(), id_
         if not self._server.rows(PUT, (*named, *texts))[0][0]:
@@ -559,7 +558,7 @@ class PostgresqlStore:
             rows = {row[1]: row[1:] for row in found if row[1] is not None}
             for seq in range(first, min(first + BLOCK, due[0])):
                 try:
-                    decode([rows[seq]], 0)
+                    decoded([rows[seq]])
                 except KeyError:
                     yield f"message {seq} is missing"
                 except DamagedRowError as error:
@@ -657,7 +656,7 @@ class PostgresqlStore:
     def _messages(self, found: Sequence[tuple[Any, ...]], session_id: str) -> list[StoredMessage]:
         """Return the messages in rows behind their session's number of messages."""
         try:
-            return decode([row[1:] for row in found if row[1] is not None], 0)
+            return decoded(row[1:] for row in found if row[1] is not None)
         except DamagedRowError as error:
             raise _damaged(f"{error} of session {shown_id(session_id)}") from error
 
@@ -688,24 +687,20 @@ def _text(text: str) -> bytes:
     return stored_text(text)[1]
 
 
-def _bytes(cells: Iterable[Any]) -> tuple[Any, ...]:
-    """Return cells with all texts as bytes."""
-    return tuple(stored_text(each)[1] if isinstance(each, str) else each for each in cells)
-
-
 def _appended(messages: Sequence[StoredMessage], records: Sequence[Record]) -> list[list[Any]]:
     """Return the columns that the function `append` takes, one list each.
 
     Raises:
         StoreError: a number is not a 64-bit integer.
     """
-    rows = [_bytes(encode(message.seq, message))[1:] for message in messages]
-    noted = [_bytes(encode_record(0, record))[1:] for record in records]
-    return [*_columns(rows, 10), *_columns(noted, 4)]
+    rows = [encoded(message) for message in messages]
+    noted = [as_bytes(encode_record(0, record))[1:] for record in records]
+    return [*_columns(rows, OF_MESSAGES), *_columns(noted, OF_RECORDS)]
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(count)]
+def _columns(rows: Sequence[tuple[Any, ...]], types: Sequence[type[list[Any]]]) -> list[list[Any]]:
+    columns = zip(*rows, strict=True) if rows else [()] * len(types)
+    return [of(column) for of, column in zip(types, columns, strict=True)]
 
 
 def _record(kind: str, row: Sequence[Any]) -> Record:
