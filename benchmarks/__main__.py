@@ -1,7 +1,9 @@
 """The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
 
-For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too; for `corpus`, which is measured
-only where it is named, `[--sessions DIR] [--rivals [SCRIPT]] [--window N]`.
+For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too; for `corpus`, `[--sessions DIR]
+[--rivals [SCRIPT]] [--window N]`; for `servers`, `[--transcript FILE]`. The last two are measured only where they are
+named; rivals on a server are measured where langgraph-checkpoint-postgres, and openai-agents[sqlalchemy] with asyncpg,
+are installed.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from benchmarks import (
     rivals,
     schedule,
     search,
+    servers,
     sizing,
     ticks,
     turn,
@@ -50,6 +53,7 @@ __all__ = ["main"]
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 RANKS = SHARED / "data" / "tokenizers" / "o200k_base.tiktoken"
 # Recorded sessions, other managers, and what agents carried over compactions, where none are named.
+RECORDED = SHARED / "data" / "coding-session-a.jsonl"
 SESSIONS, RIVALS, CARRY = SHARED / "data" / "sessions", SHARED / "bench" / "rivals.py", SHARED / "bench" / "carry.py"
 
 
@@ -133,6 +137,10 @@ class Run(NamedTuple):
         """Measure what hosts ship themselves, beside squidbot."""
         return rivals.measure(self.sizes.history, self.folder, self.progress)
 
+    def servers(self) -> Result:
+        """Measure clients of a server, beside what others store there."""
+        return servers.measure(self.folder, self.sizes.clients, self.transcript or RECORDED, self.progress)
+
     def corpus(self) -> Result:
         """Measure recorded sessions of many agents."""
         windows = (self.window,) if self.window else corpus.WINDOWS if self.sizes is FULL else (32_000,)
@@ -195,11 +203,15 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "hosts": Run.hosts,
     "ticks": Run.ticks,
     "rivals": Run.rivals,
+    "servers": Run.servers,
     "corpus": Run.corpus,
     "policy": Run.policy,
     "schedule": Run.schedule,
     "calibration": Run.calibration,
 }
+
+# Half an hour each, one not about speed, one beside programs that few have installed: for whoever asks for them.
+NAMED = ("servers", "corpus")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,8 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
         files = Files(sizes.messages, folder, args.keep, progress)
         run = Run(sizes, files, folder, args.ranks, progress, args.transcript, args.window, args.sessions, args.rivals)
-        # Half an hour, and none of it about speed: that part is for whoever asks for it.
-        results = [PARTS[name](run) for name in args.only or (name for name in PARTS if name != "corpus")]
+        results = [PARTS[name](run) for name in args.only or (name for name in PARTS if name not in NAMED)]
     progress("")
     print(as_text(results))
     if args.json:
@@ -230,7 +241,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
-    parser.add_argument("--transcript", type=Path, metavar="FILE", help="schedule, calibration: a recorded talk")
+    parser.add_argument(
+        "--transcript", type=Path, metavar="FILE", help="schedule, calibration, servers: a recorded talk"
+    )
     parser.add_argument("--window", type=int, metavar="N", help="the same, and corpus: this window alone, in tokens")
     parser.add_argument("--sessions", type=Path, metavar="DIR", help="corpus: a folder of transcripts")
     parser.add_argument(

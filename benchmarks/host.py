@@ -93,15 +93,15 @@ class Host:
         self._pool = " ".join(self._chance.choices(WORDS.split(), k=40_000))
         self._system = self._pool[:SYSTEM_CHARS]
         tool = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
-        described = [{**tool, "description": self._text(300)} for _ in range(TOOLS)]
+        described = [{**tool, "description": self.text(300)} for _ in range(TOOLS)]
         self._tools = json.dumps(described)
 
     def turn(self) -> Iterator[Call]:
         """Yield the calls of the next turn."""
         self.turns += 1
         now = NOW + 45.0 * self.turns
-        asked = self.said("user", self._text(ASKED_CHARS))
-        answered = self.said("assistant", self._text(ANSWERED_CHARS))
+        asked = self.said("user", self.text(ASKED_CHARS))
+        answered = self.said("assistant", self.text(ANSWERED_CHARS))
         if self.turns % 4:
             yield Call((asked,), answered, now)
             return
@@ -109,7 +109,7 @@ class Host:
         function = {"name": "read_file", "arguments": json.dumps({"path": f"src/part{self.turns % 97}.py"})}
         calls = [{"id": call_id, "type": "function", "function": function}]
         yield Call((asked,), self.said("assistant", "", tool_calls=calls), now)
-        result = self.said("tool", self._text(RESULT_CHARS), tool_call_id=call_id)
+        result = self.said("tool", self.text(RESULT_CHARS), tool_call_id=call_id)
         yield Call((result,), answered, now + 5.0)
 
     @property
@@ -119,13 +119,14 @@ class Host:
 
     def question(self) -> Message:
         """Return something the user says."""
-        return self.said("user", self._text(ASKED_CHARS))
+        return self.said("user", self.text(ASKED_CHARS))
 
     def said(self, role: str, content: str, **more: object) -> Message:
         """Return a message of the host's form."""
         native: Mapping[str, object] = {"role": role, "content": content, **more}
         return CODEC.to_message(native)
 
-    def _text(self, chars: int) -> str:
+    def text(self, chars: int) -> str:
+        """Return a text of so many characters."""
         start = self._chance.randrange(len(self._pool) - chars)
         return self._pool[start : start + chars]

