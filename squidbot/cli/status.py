@@ -450,7 +450,7 @@ def _store(loaded: Loaded) -> dict[str, Any]:
             health = "sessions are in memory and end with the process"
         elif adapter == "psycopg":
             with closing(database(loaded)) as server:
-                health = server.health()
+                health = _contents(server)
         elif adapter != "sqlite3":
             check_offered("store", collected(loaded)[1].stores, adapter, f"{loaded.source}.store.adapter")
             health = "an extension's"
@@ -459,6 +459,16 @@ def _store(loaded: Loaded) -> dict[str, Any]:
     except SquidbotError as error:
         problem = str(error)
     return {"adapter": adapter, "path": path, "health": health, "problem": problem}
+
+
+def _contents(server: Any) -> str:  # noqa: ANN401  # of an optional package
+    """Return the contents of a database."""
+    version = server.version()
+    if not version:
+        return f"no tables in schema {server.schema} yet; the first session makes them, or squidbot store migrate"
+    sessions, messages, size_bytes = server.health()
+    text = f"schema {server.schema}, migration {version} of {server.newest}: "
+    return f"{text}{count(sessions, 'session')}, {count(messages, 'message')}, {size_bytes:,} bytes"
 
 
 def _health(path: Path) -> tuple[str, str]:

@@ -68,7 +68,7 @@ def test_tables_are_made_and_looked_at(run: Callable[..., Result], place: Path, 
     assert run("store", "migrate", "--check").exit_code == 0
     with squidbot.load("squidbot.toml") as engine:
         engine.session("hello").record([{"role": "user", "content": "Where is the walrus?"}])
-    assert "1 sessions, 1 messages" in " ".join(run("status").output.split())
+    assert "1 session, 1 message, " in " ".join(run("status").output.split())
     assert "walrus" in run("session", "search", "hello", "walrus").output
     assert run("store", "doctor").exit_code == 0
     assert "pg_dump" in run("store", "backup", "x.db").output

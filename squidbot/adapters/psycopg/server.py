@@ -288,16 +288,10 @@ class Server:
         newest = connection.execute(self.named("SELECT max(number) FROM {schema}.migrations")).fetchone()
         return int(newest[0] or 0) if newest else 0
 
-    def health(self) -> str:
-        """Return what the schema holds, in one line, for people."""
-        version = self.version()
-        if not version:
-            return f"no tables in schema {self.schema} yet; the first session makes them, or squidbot store migrate"
+    def health(self) -> tuple[int, int, int]:
+        """Return how many sessions and messages of the tenant there are, and the bytes of the whole schema on disk."""
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
-        return (
-            f"schema {self.schema}, migration {version} of {NEWEST}: {sessions:,} sessions, {messages:,} messages, "
-            f"{size_bytes:,} bytes"
-        )
+        return sessions, messages, size_bytes
 
     def migrate(self) -> int:
         """Bring the tables to this version; return how many migrations were applied.
