@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 import uuid
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from psycopg_pool import ConnectionPool
 
 import squidbot
-from squidbot.adapters.psycopg import PostgresqlStore
+from squidbot.adapters.psycopg import PostgresqlStore, server
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
 from squidbot.adapters.stdlib import InMemoryStore
@@ -29,7 +30,7 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-from tests.postgresql import address, connected, new_schema, one_schema, opened, shared_pool
+from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool
 
 from .answers import SameAnswers
 from .test_sqlite3_names import NAMES
@@ -208,6 +209,75 @@ def test_a_schema_of_another_version_is_refused_with_what_to_do(postgresql: str)
             operator.execute("INSERT INTO migrations(number) VALUES(%s)", (NEWEST + 1,))
         with pytest.raises(StoreError, match=f"newer squidbot.*migration {NEWEST + 1}.*update squidbot"):
             PostgresqlStore(postgresql, schema=schema)
+
+
+def test_a_program_of_the_version_before_goes_on_while_the_tables_are_updated(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rolling update: it had opened the store before; opened anew, it refuses tables that it does not know."""
+    schema, stop, done = new_schema(), threading.Event(), list[int]()
+    monkeypatch.setattr(server, "NEWEST", 1)
+    with opened(postgresql, schema=schema) as older:
+
+        def talk() -> None:
+            while not stop.is_set():
+                older.append("s", len(done), [made_message(len(done), f"tea {len(done)}")])
+                done.append(len(older.search("s", "tea", 9)))
+
+        program = threading.Thread(target=talk)
+        program.start()
+        try:
+            monkeypatch.undo()
+            with pytest.raises(StoreError, match=f"migration 1, this squidbot needs {NEWEST}"):
+                opened(postgresql, schema=schema)
+            before = len(done)
+            assert older._server.migrate() == NEWEST - 1
+            with opened(postgresql, schema=schema) as newer:
+                newer.append("other", 0, [made_message(0)])
+                while len(done) < before + 10 and program.is_alive():
+                    time.sleep(0.01)
+                assert newer.head("s")[0] >= before + 10
+            monkeypatch.setattr(server, "NEWEST", 1)
+            with pytest.raises(StoreError, match="newer squidbot"):
+                opened(postgresql, schema=schema)
+        finally:
+            stop.set()
+            program.join()
+        assert min(done) >= 1
+
+
+def test_nobody_waits_for_another_session_and_no_reader_for_a_writer(postgresql: str) -> None:
+    """While somebody holds a session, others are written and all are read."""
+    with opened(postgresql, patience_seconds=60) as store:
+        for name in "ab":
+            store.append(name, 0, [made_message(0, "tea")])
+        with connected(postgresql, store._server.schema) as holder, holder.transaction():
+            holder.execute("SELECT * FROM sessions WHERE id = 'a' FOR UPDATE")
+            began = time.monotonic()
+            store.append("b", 1, [made_message(1, "tea")])
+            store.append("new", 0, [made_message(0)])
+            assert store.head("a") == (1, 0)
+            assert store.read("a", 0, 9) == [made_message(0, "tea")]
+            assert len(store.search("a", "tea", 9)) == 1
+            assert time.monotonic() - began < 5
+            waiting = threading.Thread(target=store.append, args=("a", 1, [made_message(1)]))
+            waiting.start()
+            waiting.join(0.3)
+            assert waiting.is_alive()
+        waiting.join()
+        assert store.head("a") == (2, 0)
+
+
+def test_a_second_server_is_used_where_the_first_is_gone(direct: str) -> None:
+    """As libpq has it: an address of several hosts."""
+    with relay(direct) as alive, socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+        gone.close()
+        login, _, rest = alive.rpartition("@")
+        host, _, path = rest.partition("/")
+        with opened(f"{login}@127.0.0.1:{port},{host}/{path}") as store:
+            store.append("s", 0, [made_message(0)])
+            assert store.head("s") == (1, 0)
 
 
 def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
