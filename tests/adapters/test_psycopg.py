@@ -298,6 +298,22 @@ def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
     assert errors == []
 
 
+def test_stores_of_one_address_share_their_connections(postgresql: str) -> None:
+    """However many tenants a program has; the last one closes them."""
+    schema = new_schema()
+    stores = [opened(postgresql, schema=schema, tenant=str(number)) for number in range(20)]
+    for store in stores:
+        store.append("s", 0, [made_message(0)])
+    (pool,) = {store._server._pool for store in stores}
+    assert pool is not None
+    assert pool.get_stats()["pool_size"] <= 8
+    for store in stores[1:]:
+        store.close()
+    assert stores[0].head("s") == (1, 0)
+    stores[0].close()
+    assert pool.closed
+
+
 def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(postgresql: str) -> None:
     """Its settings are the caller's business."""
     with ConnectionPool(

@@ -223,3 +223,5 @@ def test_a_forked_process_opens_connections_of_its_own(postgresql: str) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         store.append("s", 2, [made_message(2)])
         assert store.head("s") == (3, 0)
+        with store._server._connection(time.monotonic() + 5) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections import Counter
 from contextlib import closing, contextmanager
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -71,6 +73,22 @@ HEALTH = (
 )
 
 
+# The pools of this process by address, number of connections and process, and how many use each.
+_POOLS = dict[tuple[str, int, int], ConnectionPool[Any]]()
+_USERS = Counter[ConnectionPool[Any]]()
+_OPENING = Lock()
+
+
+def _begin_anew() -> None:
+    """Leave a lock that a thread of the parent may have held."""
+    global _OPENING  # noqa: PLW0603  # in a child process
+    _OPENING = Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
 class Server:
     """One database, by a pool of connections that threads share; a child process opens its own."""
 
@@ -97,9 +115,15 @@ class Server:
         self.newest = NEWEST
 
     def close(self) -> None:
-        """Close the pool, unless the caller gave it."""
+        """Close the pool, unless the caller gave it, or others use it, too."""
         if self._pool is not None and self._pool is not self._given and self._process == os.getpid():
-            self._pool.close()
+            with _OPENING:
+                _USERS[self._pool] -= 1
+                is_last = not _USERS[self._pool]
+                if is_last:
+                    del _USERS[self._pool], _POOLS[self._pool_key]
+            if is_last:
+                self._pool.close()
         self._pool, self._most = None, 0
 
     def named(self, text: str) -> bytes:
@@ -181,20 +205,44 @@ class Server:
     def _connection(self, until: float) -> Iterator[Connection[Any]]:
         if self._most == 0:
             raise StoreError("the store is closed")
-        if self._pool is None or self._process != os.getpid():
-            self._process, self._pool = os.getpid(), self._opened()
-        with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
-            if self._pool is self._given:
+        pool = self._pool
+        if pool is None or self._process != os.getpid():
+            pool = self._opened()
+        with pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
+            if pool is self._given:
                 register(connection)
             yield connection
 
+    @property
+    def _pool_key(self) -> tuple[str, int, int]:
+        return self._url, self._most, os.getpid()
+
     def _opened(self) -> ConnectionPool[Any]:
-        """Return a new pool, once a connection was had: a pool says only that it had none, not why."""
-        options = self._options
-        psycopg.connect("", **options).close()
-        return ConnectionPool(
-            "", kwargs=options, min_size=1, max_size=self._most, open=True, configure=_configure, name="squidbot"
-        )
+        """Return the pool of all that use this address in this process: sessions, facts, the engines of many tenants.
+
+        A new one is made once a connection was had: a pool says only that it had none, not why.
+        """
+        if self._given is not None:
+            raise StoreError("the pool is another process's: after a fork, pass one of this process")
+        with _OPENING:
+            if self._pool is not None and self._process == os.getpid():
+                return self._pool  # another thread was faster
+            found = _POOLS.get(self._pool_key)
+            if found is None:
+                options = self._options
+                psycopg.connect("", **options).close()
+                found = _POOLS[self._pool_key] = ConnectionPool(
+                    "",
+                    kwargs=options,
+                    min_size=1,
+                    max_size=self._most,
+                    open=True,
+                    configure=_configure,
+                    name="squidbot",
+                )
+            _USERS[found] += 1
+            self._pool, self._process = found, os.getpid()
+            return found
 
     @contextmanager
     def lock(self, name: str, *, waits: bool) -> Iterator[bool]:
