@@ -79,7 +79,7 @@ def server(tmp_path: Path) -> Iterator[DatabaseServer]:
         yield made
 
 
-@pytest.mark.parametrize("act", ["restart", "crash"])
+@pytest.mark.parametrize("act", ["restart", pytest.param("crash", marks=pytest.mark.slow)])
 def test_a_host_goes_on_when_the_server_is_stopped_under_it(server: DatabaseServer, act: str) -> None:
     """What it recorded before, meanwhile and after is there, once, in order."""
     schema, stop, said = new_schema(), threading.Event(), list[str]()

@@ -102,6 +102,7 @@ def test_facts_in_postgresql_keep_the_promises_of_memories(postgresql: str) -> N
     check_memory_store(lambda: PostgresqlMemoryStore(postgresql, schema=schema, tenant=f"t{next(numbers)}"), reopened)
 
 
+@pytest.mark.slow
 def test_they_do_with_vectors_that_the_server_compares_and_with_policies(tenants: FactTenants) -> None:
     """The promises are those of a store without any; no index is made beside it."""
 
@@ -447,6 +448,7 @@ def _where(tenants: FactTenants, store: PostgresqlMemoryStore) -> tuple[str, str
     return tenants.url, tenants.schema, _tenant(store)
 
 
+@pytest.mark.slow
 def test_four_processes_that_add_at_once_lose_nothing_and_every_key_is_behind_those_that_were_seen(
     tenants: FactTenants, store: PostgresqlMemoryStore
 ) -> None:
@@ -466,6 +468,7 @@ def test_four_processes_that_add_at_once_lose_nothing_and_every_key_is_behind_th
     assert seen == 60
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_one_who_adds_is_killed(
     tenants: FactTenants, store: PostgresqlMemoryStore
 ) -> None:

@@ -198,6 +198,7 @@ def test_copy_that_was_cut_goes_on(places: Places, monkeypatch: pytest.MonkeyPat
         assert contents(engine) == before
 
 
+@pytest.mark.slow
 def test_copy_that_was_killed_goes_on(places: Places) -> None:
     """A process that dies at any moment leaves what the next one can use."""
     with at(places.source) as engine:
