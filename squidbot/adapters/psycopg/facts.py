@@ -146,14 +146,14 @@ class KnownMemories:
 
 
 class FactRows:
-    """Memories, graves and marks, within a transaction of the caller's."""
+    """Memories, graves and marks, within a transaction of the caller's, or each statement for itself."""
 
-    def __init__(self, server: Server, connection: Connection[Any]) -> None:
-        """Take the transaction."""
-        self._server, self._connection = server, connection
+    def __init__(self, server: Server, connection: Connection[Any], *, alone: bool = False) -> None:
+        """Take the transaction; `alone`: there is none, so that a statement takes one round trip."""
+        self._run, self._connection, self._server = server.trip if alone else server.execute, connection, server
 
     def _read(self, statement: str, cells: Sequence[object]) -> list[tuple[Any, ...]]:
-        return self._server.execute(self._connection, statement, cells)
+        return self._run(self._connection, statement, cells)
 
     def known(self, memory_ids: Iterable[str]) -> KnownMemories:
         """Return those of these memories that are stored."""

@@ -468,7 +468,10 @@ class PostgresqlMemoryStore:
         self._written(lambda writer: writer.vectors.drop(model))
 
     def _seen(self, read: Callable[[FactRows], T]) -> T:
-        return self._reading(lambda connection: read(FactRows(self._server, connection)))
+        try:
+            return self._server.run(lambda connection: read(FactRows(self._server, connection, alone=True)))
+        except DamagedRowError as error:
+            raise _damaged(error) from error
 
     def _looked(self, read: Callable[[VectorTables], T]) -> T:
         return self._reading(lambda connection: read(VectorTables(self._server, self._home, connection)))
