@@ -153,7 +153,7 @@ def _put_swept(out: Printer, done: SweepOutcome, *, dry_run: bool) -> None:
     if len(done.swept) > len(shown):
         out.say(f"and {len(done.swept) - len(shown):,} more", "dim")
     sessions, messages = count(len(done.swept), "session"), count(sum(one.messages for one in done.swept), "message")
-    out.say(f"{sessions}, {messages}: {'nothing was removed' if dry_run else 'removed'}")
+    out.say(f"{sessions}, {messages}: {'would be removed (dry run)' if dry_run else 'removed'}")
     if done.kept:
         out.say(f"{count(len(done.kept), 'session')} as old, which younger ones go on from, stay")
 

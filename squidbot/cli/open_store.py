@@ -444,7 +444,9 @@ def open_store(
     if store_name(loaded) == "psycopg" and not makes:
         with closing(database(loaded)) as server:
             if not server.version():
-                raise StoreError(f"{loaded.store_place}: no tables yet; squidbot store migrate makes them")
+                raise StoreError(
+                    f"{loaded.store_place}: no tables yet; squidbot store migrate makes them, as the schema's owner"
+                )
     wired = wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)])
     try:
         yield OpenStore(wired)

@@ -188,7 +188,7 @@ def status(*, config: str | None, store: str | None) -> Result:
         "main_memory": main._asdict() if main else None,
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
-        "hosts": hosts_found(kept),
+        "hosts": hosts_found(kept, loaded.store_url),
         "packages": [_package(one, probed) for one in PACKAGES],
         "store": kept,
         "memory": facts,
@@ -337,9 +337,12 @@ def _package_lines(package: dict[str, Any]) -> Iterator[str]:
 # -- hosts -----------------------------------------------------------------------------------------------------
 
 
-def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the installed hosts, whether squidbot is active in them, and the evidence or the reason."""
-    path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else ""
+def hosts_found(store: dict[str, Any], url: str) -> list[dict[str, Any]]:
+    """Return the installed hosts, whether squidbot is active in them, and the evidence or the reason.
+
+    `url`: the database that keeps sessions; "" for none.
+    """
+    path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else url
     forms, found = _forms_in(path) if path else {}, []
     for host in HOSTS:
         versions = {name: known for name in host.needs if (known := _version(name))}

@@ -226,7 +226,7 @@ def _copy_lines(done: CopyReport) -> Iterator[str]:
     if facts := done.facts:
         vectors = f" with {count(facts.vectors, 'vector')}" if facts.vectors else ""
         yield f"equal in both: {count(facts.facts, 'fact')}{vectors}; digest {facts.digest:032x}"
-    yield f"new: {rows.new + (facts.new if facts else 0):,}"
+    yield f"copied now: {count(rows.new + (facts.new if facts else 0), 'row')}"
     if done.tasks:
         yield f"unfinished: {count(done.tasks, 'message or session', 'messages or sessions')} to forget"
 

@@ -67,4 +67,5 @@ def _secrets(raw: Mapping[str, object], place: str, adapter: str) -> Iterator[st
         elif _SECRET.fullmatch(str(key)):
             yield f"{key} is a secret: remove it, and set {variable} in the environment instead @ {path}"
         elif isinstance(value, str) and _SHAPE.search(value):
-            yield f"the value holds a secret: remove it, and set {variable} in the environment @ {path}"
+            other = ", or write it into ~/.pgpass" if variable == "PGPASSWORD" else ""
+            yield f"the value holds a secret: remove it, and set {variable} in the environment{other} @ {path}"

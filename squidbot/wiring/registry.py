@@ -457,6 +457,8 @@ def store_name(loaded: Loaded) -> str:
     if store.adapter or not url:
         return store.adapter or ("sqlite3" if store.path else "stdlib")
     scheme = url.partition("://")[0]
+    if scheme.startswith("postgresql+"):
+        raise ConfigError(f"an address begins with postgresql://, not {scheme}:// @ {loaded.source}.store.url")
     if scheme not in {"postgresql", "postgres"}:
         raise ConfigError(f"no store of ours is for {scheme}://; name its adapter @ {loaded.source}.store.adapter")
     return "psycopg"

@@ -169,7 +169,7 @@ def test_copy_says_what_it_did(places: Places) -> None:
     shown = places.run()
     assert "equal in both: 1 session with 1 message, " in shown.output
     assert "digest " in shown.output
-    assert "new: 0" in places.run().output
+    assert "copied now: 0 rows" in places.run().output
 
 
 def test_copy_that_was_cut_goes_on(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:

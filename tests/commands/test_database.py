@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
+from squidbot.adapters.psycopg import server
 from squidbot.cli import main
 from squidbot.core.errors import StoreError
 from squidbot.testing.values import made_message, made_summary
@@ -60,7 +61,7 @@ def test_tables_are_made_and_looked_at(run: Callable[..., Result], place: Path, 
     settings(place, postgresql, schema=schema)
     assert "no tables in schema" in run("status").output
     assert run("store", "migrate", "--check").exit_code == 1
-    assert "no tables yet; squidbot store migrate makes them" in run("session", "list").output
+    assert "no tables yet; squidbot store migrate makes them, as the schema's owner" in run("session", "list").output
     assert run("store", "migrate", "--check").exit_code == 1
     sql = run("store", "migrate", "--sql").output
     assert f'CREATE TABLE "{schema}".messages(' in sql
@@ -178,6 +179,36 @@ def test_no_statement_reads_another_tenant_once_they_are_separated(direct: str, 
             store.drop("s")
     with opened(running, schema=schema, tenant="a") as store:
         assert store.sessions() == []
+
+
+def test_tables_of_later_migrations_are_separated_too(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to think of it after an update."""
+    schema = new_schema()
+    monkeypatch.setattr(server, "NEWEST", 1)
+    opened(direct, schema=schema).close()
+    monkeypatch.undo()
+    with connected(direct, schema) as operator:
+        operator.execute("SELECT separate_tenants()")
+        server.Server(direct, schema=schema).migrate()
+        unseparated = operator.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' "
+            "WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND NOT c.relrowsecurity",
+            (schema,),
+        )
+        assert unseparated.fetchall() == []
+
+
+def test_status_names_the_host_whose_conversations_a_database_has(
+    run: Callable[..., Result], place: Path, postgresql: str
+) -> None:
+    """By the form of their messages, as in a file."""
+    settings(place, postgresql, schema=new_schema())
+    with squidbot.load("squidbot.toml") as engine:
+        engine.session("s", form="pydantic_ai/2").record(
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Where is the walrus?"}]}
+        )
+    (found,) = (one for one in json.loads(run("status", "--json").output)["hosts"] if one["name"] == "pydantic-ai")
+    assert found["active"], found["reason"]
 
 
 def test_separated_tenants_use_the_indexes(direct: str, names: dict[str, str]) -> None:

@@ -96,7 +96,7 @@ def test_sweep_removes_sessions_that_nobody_has_written_to(folder: Path) -> None
     assert logged() == ["old", "older", "young"]
     tried = json.loads(run(*SWEEP, "--dry-run", "--json").output)
     assert (tried["dry_run"], [one["session_id"] for one in tried["swept"]]) == (True, ["old", "older"])
-    assert "2 sessions, 4 messages: nothing was removed" in run(*SWEEP, "--dry-run").output
+    assert "2 sessions, 4 messages: would be removed (dry run)" in run(*SWEEP, "--dry-run").output
     assert run(*SWEEP, answer="n\n").exit_code == 1
 
     made = json.loads(run(*SWEEP, "--yes", "--json").output)

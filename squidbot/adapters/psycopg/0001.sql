@@ -304,11 +304,14 @@ BEGIN
         SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
         WHERE c.relnamespace = {schema_text}::regnamespace AND c.relkind = 'r' AND a.attname = 'tenant'
     LOOP
-        EXECUTE format('DROP POLICY IF EXISTS tenant ON {schema}.%I', each);
-        EXECUTE format(
-            'CREATE POLICY tenant ON {schema}.%I USING (tenant = {schema}.tenant()) WITH CHECK (tenant = {schema}.tenant())',
-            each
-        );
+        IF NOT EXISTS(
+            SELECT FROM pg_catalog.pg_policies WHERE schemaname = {schema_text} AND tablename = each AND policyname = 'tenant'
+        ) THEN
+            EXECUTE format(
+                'CREATE POLICY tenant ON {schema}.%I USING (tenant = {schema}.tenant()) '
+                'WITH CHECK (tenant = {schema}.tenant())', each
+            );
+        END IF;
         EXECUTE format('ALTER TABLE {schema}.%I ENABLE ROW LEVEL SECURITY', each);
         IF each <> 'words' THEN  -- `newest` reads it with the rights of the owner
             EXECUTE format('ALTER TABLE {schema}.%I FORCE ROW LEVEL SECURITY', each);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import time
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 T = TypeVar("T")
+_LOG = logging.getLogger("squidbot")
 
 # The number of the newest migration in this folder.
 NEWEST = 2
@@ -192,6 +194,8 @@ class Server:
                     reached = True
                     return act(connection, in_doubt)
             except (psycopg.Error, PoolTimeout) as error:
+                if wait == FIRST_WAIT_SECONDS and not reached and _may_pass(error):
+                    _LOG.warning("PostgreSQL is away, trying for %g s: %s", self._patience, self._told(error))
                 in_doubt = in_doubt or (reached and _is_lost(error))
                 if not _may_pass(error) or time.monotonic() + wait >= until:
                     told = f"PostgreSQL: {self._told(error)}"
@@ -322,7 +326,7 @@ class Server:
         elif version < NEWEST:
             raise StoreError(
                 f"PostgreSQL: schema {self.schema!r} has migration {version}, this squidbot needs {NEWEST}: "
-                "run `squidbot store migrate`"
+                "run `squidbot store migrate` as the role that the schema belongs to"
             )
 
     def version(self) -> int:
@@ -356,6 +360,8 @@ class Server:
             self.refuse_newer(before)
             for statement in self._due(connection, before):
                 connection.execute(statement)
+            if before < NEWEST and connection.execute(self.named(ARE_SEPARATE)).fetchone() == (True,):
+                connection.execute(self.named("SELECT {schema}.separate_tenants()"))  # new tables, too
         return NEWEST - before
 
     def due(self, version: int) -> list[bytes]:
@@ -408,6 +414,7 @@ class Server:
         return place_of(self._url, self.schema)
 
 
+ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
 TABLE_OF_MIGRATIONS = (
     "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
 )
@@ -472,4 +479,5 @@ def _is_refused(error: Exception) -> bool:
     if getattr(error, "sqlstate", None) is not None:
         return False
     text = str(error)
-    return isinstance(error, psycopg.ProgrammingError) or ("FATAL:" in text and not any(each in text for each in LATER))
+    refuses = "FATAL:" in text or "no password supplied" in text
+    return isinstance(error, psycopg.ProgrammingError) or (refuses and not any(each in text for each in LATER))

@@ -307,7 +307,7 @@ def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> N
             assert why in hermes.inactive()
             assert bool(why) == bool(hermes.inactive())
             nowhere = {"adapter": "stdlib", "path": ""}
-            (found,) = [each for each in hosts_found(nowhere) if each["extra"] == "hermes"]
+            (found,) = [each for each in hosts_found(nowhere, "") if each["extra"] == "hermes"]
             assert found["active"] == (not why)
             assert why in found["reason"]
 
