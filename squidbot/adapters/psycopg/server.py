@@ -41,6 +41,9 @@ IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablena
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
 FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
+# A pool that had no connection waits twice as long before each further attempt, up to minutes: after so many seconds it
+# is asked anew, and begins with short waits again.
+RECONNECT_SECONDS = 2.0
 # How long whoever waits for a lock sleeps between two looks.
 LOCK_WAIT_SECONDS = 0.2
 # Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
@@ -212,7 +215,7 @@ class Server:
         pool = self._pool
         if pool is None or self._process != os.getpid():
             pool = self._opened()
-        with pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
+        with pool.connection(timeout=max(0.1, min(until - time.monotonic(), RECONNECT_SECONDS))) as connection:
             if pool is self._given:
                 register(connection)
             yield connection
@@ -243,6 +246,7 @@ class Server:
                     open=True,
                     configure=_configure,
                     name="squidbot",
+                    reconnect_timeout=RECONNECT_SECONDS,
                 )
             _USERS[found] += 1
             self._pool, self._process = found, os.getpid()
