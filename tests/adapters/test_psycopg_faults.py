@@ -9,12 +9,14 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg_pool import ConnectionPool
 
 import squidbot
+from squidbot.adapters.psycopg import server as psycopg_server
 from squidbot.adapters.psycopg import store as psycopg_store
 from squidbot.core.errors import StoreError, UnconfirmedError
 from squidbot.core.messages import Erasure, Record
@@ -70,6 +72,24 @@ def test_a_write_whose_end_nobody_knows_is_an_error_of_its_own(postgresql: str) 
         with pytest.raises(UnconfirmedError):
             retry(store, "s", act, "nothing was said")
         assert tries == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("consuming input failed: FATAL:  terminating connection due to unexpected postmaster exit", True),
+        (
+            'connection to server at "db", port 5432 failed: FATAL:  the database system is starting up',
+            True,
+        ),
+        ('connection failed: connection to server at "db", port 5432 failed: Connection refused', True),
+        ('connection failed: connection to server at "db", port 5432 failed: FATAL:  role "x" does not exist', False),
+        ('connection failed: connection to server at "db", port 5432 failed: fe_sendauth: no password supplied', False),
+    ],
+)
+def test_what_is_tried_again_is_told_by_its_text_where_no_code_comes(text: str, again: bool) -> None:  # noqa: FBT001
+    """A connection that ended says "FATAL", as a refused login does."""
+    assert psycopg_server._may_pass(psycopg.OperationalError(text)) == again
 
 
 @pytest.fixture

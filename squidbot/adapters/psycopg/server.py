@@ -40,7 +40,7 @@ IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablena
 # All statements of such a transaction read the same.
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
-FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 1.0
+FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 0.5
 # A pool that had no connection waits twice as long before each further attempt, up to minutes: after so many seconds it
 # is asked anew, and begins with short waits again.
 RECONNECT_SECONDS = 2.0
@@ -483,5 +483,6 @@ def _is_refused(error: Exception) -> bool:
     if getattr(error, "sqlstate", None) is not None:
         return False
     text = str(error)
-    refuses = "FATAL:" in text or "no password supplied" in text
+    # A connection that is ended says "FATAL:", too, and may come without a code.
+    refuses = "connection to server" in text and ("FATAL:" in text or "no password supplied" in text)
     return isinstance(error, psycopg.ProgrammingError) or (refuses and not any(each in text for each in LATER))
