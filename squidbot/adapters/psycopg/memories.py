@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from squidbot.adapters.common.cells import DamagedRowError
@@ -10,7 +10,7 @@ from squidbot.adapters.common.memories import DamagedMemoryError, added, memorie
 from squidbot.adapters.common.postings import search_memories
 from squidbot.adapters.psycopg.facts import FactRows, KnownMemories
 from squidbot.adapters.psycopg.nearest import PgvectorSearch
-from squidbot.adapters.psycopg.server import SNAPSHOT, Server
+from squidbot.adapters.psycopg.server import SNAPSHOT, Server, ServerStore
 from squidbot.adapters.psycopg.vectors import MOST_DIMENSIONS, PostgresqlVectors, VectorTables, home_of
 from squidbot.adapters.psycopg.words import RULES_OF_LISTS, MemoryWords, OtherRulesError, ViewLists
 from squidbot.core.errors import DamagedStoreError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from psycopg import Connection
-    from psycopg_pool import ConnectionPool
 
     from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, Passage, View
     from squidbot.core.memory.words import Days
@@ -143,7 +142,7 @@ class FactSnapshot(NamedTuple):
         return VectorTables(self.server, self.home, self.connection).cosines(meant, keys)
 
 
-class PostgresqlMemoryStore:
+class PostgresqlMemoryStore(ServerStore):
     """VectorStore in one schema of a database, beside the sessions or alone.
 
     Those who write facts of one tenant wait for each other; readers wait for nobody, and each call reads one snapshot.
@@ -152,49 +151,9 @@ class PostgresqlMemoryStore:
     for longer than `patience_seconds`.
     """
 
-    def __init__(  # noqa: PLR0913  # all but the first have their usual value
-        self,
-        url: str = "",
-        *,
-        schema: str = "squidbot",
-        tenant: str | None = None,
-        patience_seconds: float = 30.0,
-        pool: ConnectionPool[Any] | None = None,
-        most_connections: int = 8,
-        create: bool = True,
-        direct_url: str = "",
-    ) -> None:
-        """Connect; if `create`, make the tables where there are none. The arguments are those of `PostgresqlStore`.
-
-        Raises:
-            StoreError: no connection, or the tables are missing, or of another version.
-        """
-        self._server = Server(
-            url,
-            schema=schema,
-            tenant=tenant,
-            patience_seconds=patience_seconds,
-            pool=pool,
-            most_connections=most_connections,
-            direct_url=direct_url,
-        )
+    def _begin(self) -> None:
         self._nearest = dict[tuple[str, int], PgvectorSearch]()
-        try:
-            self._server.ready(create=create)
-            self._home = self._server.run(lambda connection: home_of(self._server, connection))
-        except BaseException:
-            self._server.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections, unless the pool is the caller's; later calls are refused."""
-        self._server.close()
+        self._home = self._server.run(lambda connection: home_of(self._server, connection))
 
     def add(
         self,

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import psycopg
@@ -20,7 +20,6 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from squidbot.adapters.psycopg.arrays import register
 from squidbot.core.errors import StoreError, UnconfirmedError
 
 if TYPE_CHECKING:
@@ -216,8 +215,6 @@ class Server:
         if pool is None or self._process != os.getpid():
             pool = self._opened()
         with pool.connection(timeout=max(0.1, min(until - time.monotonic(), RECONNECT_SECONDS))) as connection:
-            if pool is self._given:
-                register(connection)
             yield connection
 
     @property
@@ -412,11 +409,6 @@ class Server:
     def _secrets(self) -> list[str]:
         return secrets_of(self._url)
 
-    @cached_property
-    def place(self) -> str:
-        """Where the tables are, for people: never a password."""
-        return place_of(self._url, self.schema)
-
 
 ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
 TABLE_OF_MIGRATIONS = (
@@ -438,20 +430,8 @@ def secrets_of(url: str) -> list[str]:
     return [str(said), unquote(str(said))] if said else []
 
 
-def place_of(url: str, schema: str) -> str:
-    """Return an address for people, without the password."""
-    try:
-        parts = conninfo_to_dict(url)
-    except psycopg.Error:
-        parts = {}
-    host = parts.get("host") or os.environ.get("PGHOST") or "localhost"
-    name = parts.get("dbname") or parts.get("service") or os.environ.get("PGDATABASE") or ""
-    return f"postgresql://{host}/{name} (schema {schema})"
-
-
 def _configure(connection: Connection[Any]) -> None:
-    """Take lists; prepare no statements behind a pooler: the next transaction may be on another server process."""
-    register(connection)
+    """Prepare no statements behind a pooler: the next transaction may be on another server process."""
     if _is_pooled(connection):
         connection.prepare_threshold = None
 
@@ -486,3 +466,56 @@ def _is_refused(error: Exception) -> bool:
     # A connection that is ended says "FATAL:", too, and may come without a code.
     refuses = "connection to server" in text and ("FATAL:" in text or "no password supplied" in text)
     return isinstance(error, psycopg.ProgrammingError) or (refuses and not any(each in text for each in LATER))
+
+
+class ServerStore:
+    """What stands in the tables of one schema: opened with them, closed with its connections."""
+
+    def __init__(  # noqa: PLR0913  # as the settings have it
+        self,
+        url: str = "",
+        *,
+        schema: str = "squidbot",
+        tenant: str | None = None,
+        direct_url: str = "",
+        patience_seconds: float = 30.0,
+        pool: ConnectionPool[Any] | None = None,
+        most_connections: int = 8,
+        create: bool = True,
+    ) -> None:
+        """Connect; if `create`, make the tables where there are none.
+
+        `url` as libpq reads it: an empty one means the environment's (PGHOST, ...). `pool` is one of the caller's, with
+        `autocommit`, and stays open. `direct_url`: the server's own address for `news`, where `url` is a pooler's.
+
+        Raises:
+            StoreError: no connection, or the tables are missing, or of another version.
+        """
+        self._server = Server(
+            url,
+            schema=schema,
+            tenant=tenant,
+            direct_url=direct_url,
+            patience_seconds=patience_seconds,
+            pool=pool,
+            most_connections=most_connections,
+        )
+        try:
+            self._server.ready(create=create)
+            self._begin()
+        except BaseException:
+            self._server.close()
+            raise
+
+    def _begin(self) -> None:
+        """Set up what else the store needs, once its tables are there."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, unless the pool is the caller's; later calls are refused."""
+        self._server.close()

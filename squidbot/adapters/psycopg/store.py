@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from threading import Lock, Thread
 from time import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from squidbot.adapters.common.cells import (
     DamagedRowError,
@@ -20,7 +20,6 @@ from squidbot.adapters.common.cells import (
     stored_text,
 )
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_id, refuse_misfit, refuse_other_writer, shown_id
-from squidbot.adapters.psycopg.arrays import Blobs, Floats, Integers
 from squidbot.adapters.psycopg.rows import as_bytes, decoded, encoded
 from squidbot.adapters.psycopg.search import (
     BLOCK,
@@ -32,7 +31,7 @@ from squidbot.adapters.psycopg.search import (
     block_of,
     terms_of,
 )
-from squidbot.adapters.psycopg.server import SNAPSHOT, Server
+from squidbot.adapters.psycopg.server import SNAPSHOT, ServerStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
 from squidbot.core.recall.search import best, read_query
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from psycopg import Connection
-    from psycopg_pool import ConnectionPool
 
     from squidbot.core.messages import Erasure, SearchMatch, Summary
 
@@ -73,10 +71,12 @@ OPENING = (
     "SELECT * FROM {schema}.records r WHERE r.session = s.no AND r.kind = asked.kind ORDER BY r.number DESC LIMIT 1"
     ") r ON true"
 )
-APPEND = f"SELECT * FROM {{schema}}.append(%s, %s, %s::bigint, {', '.join(['%b'] * 14)})"  # noqa: S608
-# The types of the lists: of the columns of messages behind seq, and of records.
-OF_MESSAGES: tuple[type[list[Any]], ...] = (*[Integers] * 4, Floats, *[Blobs] * 5)
-OF_RECORDS: tuple[type[list[Any]], ...] = (Blobs, Integers, Integers, Blobs)
+# Lists of bytes in binary form: as text they would be twice as long.
+APPEND = (
+    "SELECT * FROM {schema}.append(%s, %s, %s::bigint, "
+    "%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::double precision[], %b::bytea[], %b::bytea[], "
+    "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], %s::bigint[], %s::bigint[], %b::bytea[])"
+)
 COUNTS = "SELECT kind, max(number) + 1 FROM {schema}.records WHERE session = %s GROUP BY kind"
 # No index has `written`, so that an append changes none: a sweep reads the table of the sessions.
 OLDER = (
@@ -156,7 +156,7 @@ class _Session(NamedTuple):
     records: int = 0
 
 
-class PostgresqlStore:
+class PostgresqlStore(ServerStore):
     """TranscriptStore, SummaryStore and Claims in one schema of a database.
 
     An append is one call of a function in the database, which locks the session's row: appends of one session wait for
@@ -168,54 +168,15 @@ class PostgresqlStore:
     `patience_seconds`.
     """
 
-    def __init__(  # noqa: PLR0913  # as the settings have it
-        self,
-        url: str = "",
-        *,
-        schema: str = "squidbot",
-        tenant: str | None = None,
-        direct_url: str = "",
-        patience_seconds: float = 30.0,
-        pool: ConnectionPool[Any] | None = None,
-        most_connections: int = 8,
-        create: bool = True,
-    ) -> None:
-        """Connect; if `create`, make the tables where there are none.
-
-        `url` as libpq reads it: an empty one means the environment's (PGHOST, ...). `pool` is one of the caller's, with
-        `autocommit`, and stays open. `direct_url`: the server's own address for `news`, where `url` is a pooler's.
-
-        Raises:
-            StoreError: no connection, or the tables are missing, or of another version.
-        """
-        self._server = Server(
-            url,
-            schema=schema,
-            tenant=tenant,
-            direct_url=direct_url,
-            patience_seconds=patience_seconds,
-            pool=pool,
-            most_connections=most_connections,
-        )
+    def _begin(self) -> None:
         self._indexing: Thread | None = None
         self._telling: Thread | None = None
         self._untold, self._lock = set[str](), Lock()
-        try:
-            self._server.ready(create=create)
-        except BaseException:
-            self._server.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections, unless the pool is the caller's; later calls are refused."""
         self.wait()
-        self._server.close()
+        super().close()
 
     def wait(self) -> None:
         """Wait for what runs behind the turns."""
@@ -695,12 +656,11 @@ def _appended(messages: Sequence[StoredMessage], records: Sequence[Record]) -> l
     """
     rows = [encoded(message) for message in messages]
     noted = [as_bytes(encode_record(0, record))[1:] for record in records]
-    return [*_columns(rows, OF_MESSAGES), *_columns(noted, OF_RECORDS)]
+    return [*_columns(rows, 10), *_columns(noted, 4)]
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], types: Sequence[type[list[Any]]]) -> list[list[Any]]:
-    columns = zip(*rows, strict=True) if rows else [()] * len(types)
-    return [of(column) for of, column in zip(types, columns, strict=True)]
+def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(count)]
 
 
 def _record(kind: str, row: Sequence[Any]) -> Record:
