@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .told import FULL, acknowledged, exchanges_in, killed, show, start
+from .told import FULL, acknowledged, check_kills, exchanges_in, show, start
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,22 +22,7 @@ WRITES = ("pwrite64", "write", "ftruncate", "fdatasync", "fsync", "unlink")
 @pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_writer_is_killed_at_any_moment(tmp_path: Path) -> None:
     """SIGKILL at random moments, from the creation of the file on; the same file each ten times, then a new one."""
-    chance = random.Random(5)  # noqa: S311  # repeatable
-    acked: list[tuple[str, int]] = []
-    for kill in range(KILLS):
-        path = tmp_path / f"{kill // 10}.db"
-        if kill % 10 == 0:
-            acked = []
-        name = f"w{kill}"
-        output = killed(path, name, kill, chance)
-        acked += [(name, number) for number in acknowledged(output)]
-        kept = exchanges_in(path)
-        assert len(set(kept)) == len(kept), "an exchange is there twice"
-        unheard = [each for each in kept if each not in set(acked)]
-        assert [each for each in kept if each not in set(unheard)] == acked
-        # Stored, and killed before it could be told: at most the last one of this writer.
-        assert unheard in ([], [(name, len(acknowledged(output)))])
-        acked = kept
+    check_kills(KILLS, lambda number: tmp_path / f"{number}.db")
 
 
 full_with_strace = pytest.mark.skipif(not (FULL and STRACE), reason="hundreds of processes, under strace")

@@ -20,7 +20,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category
 from tests.postgresql import DatabaseServer, connected, new_schema, relay
 
-from .told import FULL, ROOT, acknowledged, ended, exchanges_in, killed, opened_store, show, start
+from .told import FULL, ROOT, check_kills, ended, exchanges_in, opened_store, show, start
 from .writer import PARTS, SESSION, exchange
 
 if TYPE_CHECKING:
@@ -44,20 +44,8 @@ def server(tmp_path: Path) -> Iterator[DatabaseServer]:
 
 def test_nothing_acknowledged_is_lost_when_clients_are_killed(postgresql: str) -> None:
     """SIGKILL at random moments, from the creation of the tables on; the same schema ten times, then a new one."""
-    chance = random.Random(5)  # noqa: S311  # repeatable
-    acked, settings = list[tuple[str, int]](), dict[str, str]()
-    for kill in range(KILLS):
-        if kill % 10 == 0:
-            acked, settings = [], {"url": postgresql, "schema": new_schema()}
-        name = f"w{kill}"
-        output = killed(settings, name, kill, chance)
-        acked += [(name, number) for number in acknowledged(output)]
-        kept = exchanges_in(settings)
-        assert len(set(kept)) == len(kept), "an exchange is there twice"
-        unheard = [each for each in kept if each not in set(acked)]
-        assert [each for each in kept if each not in set(unheard)] == acked
-        assert unheard in ([], [(name, len(acknowledged(output)))])
-        acked = kept
+    schemas = [new_schema() for _ in range(0, KILLS, 10)]
+    check_kills(KILLS, lambda number: {"url": postgresql, "schema": schemas[number]})
 
 
 def test_nothing_is_lost_or_doubled_when_the_server_is_killed(server: DatabaseServer) -> None:

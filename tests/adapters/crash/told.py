@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -19,8 +20,7 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from .writer import PARTS, SESSION
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     # A file, or the settings of a store.
     Place: TypeAlias = Path | Mapping[str, str]
@@ -116,3 +116,23 @@ def exchanges_in(place: Place) -> list[tuple[str, int]]:
     with squidbot.load({"store": settings}) as engine:
         assert engine.session(SESSION, window_tokens=4096).assemble("Go on?").messages
     return found
+
+
+def check_kills(kills: int, place: Callable[[int], Place]) -> None:
+    """Kill writers at random moments, ten in each store: all that they acknowledged is there, once, in order."""
+    chance = random.Random(5)  # noqa: S311  # repeatable
+    acked: list[tuple[str, int]] = []
+    for kill in range(kills):
+        store = place(kill // 10)
+        if kill % 10 == 0:
+            acked = []
+        name = f"w{kill}"
+        output = killed(store, name, kill, chance)
+        acked += [(name, number) for number in acknowledged(output)]
+        kept = exchanges_in(store)
+        assert len(set(kept)) == len(kept), "an exchange is there twice"
+        unheard = [each for each in kept if each not in set(acked)]
+        assert [each for each in kept if each not in set(unheard)] == acked
+        # Stored, and killed before it could be told: at most the last one of this writer.
+        assert unheard in ([], [(name, len(acknowledged(output)))])
+        acked = kept
