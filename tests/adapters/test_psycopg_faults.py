@@ -93,9 +93,9 @@ def test_what_is_tried_again_is_told_by_its_text_where_no_code_comes(text: str, 
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[DatabaseServer]:
+def server() -> Iterator[DatabaseServer]:
     """Return a server of this test's alone."""
-    with closing(DatabaseServer(tmp_path)) as made:
+    with closing(DatabaseServer()) as made:
         yield made
 
 

@@ -36,9 +36,9 @@ DELAY_SECONDS = 0.0025
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[DatabaseServer]:
+def server() -> Iterator[DatabaseServer]:
     """Return a server of this test's alone."""
-    with closing(DatabaseServer(tmp_path)) as made:
+    with closing(DatabaseServer()) as made:
         yield made
 
 
