@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool
 
 import squidbot
-from squidbot.adapters.psycopg import PostgresqlStore, server
+from squidbot.adapters.psycopg import PostgresqlStore, connections, server
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
 from squidbot.adapters.stdlib import InMemoryStore
@@ -37,6 +38,8 @@ from .test_sqlite3_names import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from psycopg import Connection
 
     from squidbot.engine import Engine
 
@@ -299,19 +302,55 @@ def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
 
 
 def test_stores_of_one_address_share_their_connections(postgresql: str) -> None:
-    """However many tenants a program has; the last one closes them."""
-    schema = new_schema()
-    stores = [opened(postgresql, schema=schema, tenant=str(number)) for number in range(20)]
-    for store in stores:
+    """However many tenants and threads a program has; who finds none free waits; the last store closes them."""
+    schema, name, most = new_schema(), uuid.uuid4().hex, list[int]()
+    own = make_conninfo(postgresql, application_name=name)
+    stores = [opened(own, schema=schema, tenant=str(number)) for number in range(20)]
+
+    def count(operator: Connection[Any]) -> int:
+        counted = operator.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", (name,))
+        return int(counted.fetchall()[0][0])
+
+    def work(store: PostgresqlStore) -> None:
         store.append("s", 0, [made_message(0)])
-    (pool,) = {store._server._pool for store in stores}
-    assert pool is not None
-    assert pool.get_stats()["pool_size"] <= 8
-    for store in stores[1:]:
-        store.close()
-    assert stores[0].head("s") == (1, 0)
-    stores[0].close()
-    assert pool.closed
+        store._server.rows("SELECT pg_sleep(0.05)")
+
+    threads = [threading.Thread(target=work, args=(store,)) for store in stores]
+    with connected(postgresql) as operator:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            most.append(count(operator))
+            time.sleep(0.005)
+        assert 1 < max(most) <= 8
+        for store in stores[1:]:
+            store.close()
+        assert stores[0].head("s") == (1, 0)
+        stores[0].close()
+        ended = time.monotonic() + 5
+        while count(operator) and time.monotonic() < ended:
+            time.sleep(0.01)
+        assert count(operator) == 0
+
+
+def test_all_connections_in_use_are_an_error_that_names_the_setting(postgresql: str) -> None:
+    """After as long as it may take; nothing is said of a server that is away."""
+    with (
+        opened(postgresql, most_connections=1, patience_seconds=0.3) as store,
+        store._server._connection(time.monotonic() + 5),
+        pytest.raises(StoreError, match=r"all were in use for 0.3 s: raise store.connections \(1\)$"),
+    ):
+        store.head("s")
+
+
+def test_old_connections_are_closed(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as another call needs one."""
+    with opened(postgresql) as store:
+        (first,) = store._server.rows("SELECT pg_backend_pid()")
+        assert store._server.rows("SELECT pg_backend_pid()") == [first]
+        monkeypatch.setattr(connections, "LIFETIME_SECONDS", -1.0)
+        (second,) = store._server.rows("SELECT pg_backend_pid()")
+        assert second != first
 
 
 def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(postgresql: str) -> None:

@@ -14,8 +14,7 @@ from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.hookspecs import hookimpl
 from squidbot.services import background, indexing
-from squidbot.services.background import IndexOutcome
-from squidbot.wiring.claims import claimed
+from squidbot.services.background import IndexOutcome, claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
