@@ -11,14 +11,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 import squidbot
+from benchmarks.wire import Wire
 from squidbot.adapters.psycopg import PostgresqlStore, server
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
@@ -30,7 +33,7 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool
+from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool, wheels_server
 
 from .answers import SameAnswers
 from .test_sqlite3_names import NAMES
@@ -47,6 +50,25 @@ def test_postgresql_keeps_the_promises_of_its_ports(
 ) -> None:
     """Those that any store keeps."""
     check(lambda: opened(postgresql))
+
+
+def test_turn_with_a_new_plan_waits_for_the_server_at_most_six_times() -> None:
+    """Its facts are one read, its notes one write, and nothing is read that is held: a usual one takes five trips."""
+    url = wheels_server()
+    counted: list[int] = []
+    with Wire(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432") as wire:
+        store = {"url": f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", "schema": new_schema()}
+        with squidbot.load({"store": store}) as engine:
+            session = engine.session("s", window_tokens=4_096)
+            for number in range(40):
+                before = wire.trips
+                made = session.assemble(f"question {number} about walrus {number * 7} " * 12)
+                if made.event:
+                    counted.append(wire.trips - before)
+                session.record(*made.incoming, {"role": "assistant", "content": f"answer {number} " * 20})
+    assert len(counted) >= 5
+    # The first reads and writes more, and so do those that put several notes together.
+    assert median(counted) <= 6, counted
 
 
 class OnPostgresql(SameAnswers):
