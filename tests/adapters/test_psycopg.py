@@ -41,6 +41,8 @@ from .test_sqlite3_names import NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from psycopg import Connection
+
     from squidbot.engine import Engine
 
 
@@ -50,6 +52,28 @@ def test_postgresql_keeps_the_promises_of_its_ports(
 ) -> None:
     """Those that any store keeps."""
     check(lambda: opened(postgresql))
+
+
+def test_version_of_the_tables_is_asked_once_by_all_that_begin_together(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second store of a schema, as that of facts, does not ask again; on other connections it does."""
+    monkeypatch.setattr(server, "TOGETHER_SECONDS", 100.0)
+    asked: list[str] = []
+    version = server.Server._version
+
+    def noted(on: server.Server, connection: Connection[Any]) -> int:
+        asked.append(on.schema)
+        return version(on, connection)
+
+    monkeypatch.setattr(server.Server, "_version", noted)
+    schema = new_schema()
+    with opened(postgresql, schema=schema), opened(postgresql, schema=schema):
+        asked.clear()
+        with opened(postgresql, schema=schema), opened(postgresql, schema=schema, tenant="ann"):
+            assert not asked
+    with opened(postgresql, schema=schema):
+        assert asked
 
 
 def test_turn_with_a_new_plan_waits_for_the_server_at_most_six_times() -> None:

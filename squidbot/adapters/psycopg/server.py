@@ -14,6 +14,7 @@ from importlib.resources import files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import sql
@@ -45,6 +46,8 @@ FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 0.5
 RECONNECT_SECONDS = 2.0
 # How long whoever waits for a lock sleeps between two looks.
 LOCK_WAIT_SECONDS = 0.2
+# For how long the version of the tables is not asked again: a program that is long at work notices an update.
+TOGETHER_SECONDS = 1.0
 # Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
 # shuts down, has crashed, is starting, or is a standby, an idle transaction was ended.
 PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
@@ -80,6 +83,8 @@ HEALTH = (
 # The pools of this process by address, number of connections and process, and how many use each.
 _POOLS = dict[tuple[str, int, int], ConnectionPool[Any]]()
 _USERS = Counter[ConnectionPool[Any]]()
+# The version of each schema's tables, and until when it is taken as said, by the pool that asked.
+_VERSIONS = WeakKeyDictionary["ConnectionPool[Any] | None", dict[str, tuple[int, float]]]()
 _OPENING = Lock()
 
 
@@ -331,8 +336,21 @@ class Server:
             )
 
     def version(self) -> int:
-        """Return the number of the newest migration that the database has; 0 for none."""
-        return self.run(self._version)
+        """Return the number of the newest migration that the database has; 0 for none.
+
+        Sessions, facts and commands that begin together on the same connections ask it once.
+        """
+
+        def asked(connection: Connection[Any]) -> int:
+            seen, now = _VERSIONS.setdefault(self._pool, {}), time.monotonic()
+            found, until = seen.get(self.schema, (0, now))
+            if now >= until:
+                found = self._version(connection)
+                if found == NEWEST:  # another one is about to change
+                    seen[self.schema] = found, now + TOGETHER_SECONDS
+            return found
+
+        return self.run(asked)
 
     def _version(self, connection: Connection[Any]) -> int:
         # `to_regclass` may answer from a cache that does not know yet what another transaction has just made.
