@@ -364,6 +364,19 @@ class Server:
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
         return sessions, messages, size_bytes
 
+    def tenants(self) -> list[str]:
+        """Return all tenants that have sessions, by name; "" are the rows of no tenant.
+
+        Raises:
+            StoreError: the tables are missing, of another version, or show this role the rows of one tenant only.
+        """
+        self.ready(create=False)
+        if self.rows(SEES_ONE) == [(True,)]:
+            raise StoreError(
+                "PostgreSQL: row level security shows this role the rows of one tenant: use a role with BYPASSRLS"
+            )
+        return [name for (name,) in self.rows(TENANTS)]
+
     def migrate(self) -> int:
         """Bring the tables to this version; return how many migrations were applied.
 
@@ -429,6 +442,8 @@ class Server:
 
 
 ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
+SEES_ONE = "SELECT row_security_active('{schema}.sessions'::regclass)"
+TENANTS = "SELECT DISTINCT tenant FROM {schema}.sessions ORDER BY tenant"
 TABLE_OF_MIGRATIONS = (
     "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
 )
