@@ -61,6 +61,9 @@ store.add_command(work)
 store.add_command(sweep)
 
 
+UNUSED = "pgvector came after the tables and is not used: run squidbot store migrate as the schema's owner"
+
+
 # -- doctor, backup --------------------------------------------------------------------------------------------
 
 
@@ -96,9 +99,12 @@ def _checked_database(store: str | None, repair: str | None) -> Result:
                 tick(done, len(sessions))
     messages = sum(number for _, number in sessions)
     where = settings_of(store).store_place
+    with closing(database(settings_of(store))) as server:
+        is_unused = server.has_unused_pgvector()
     values = {"path": where, "sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
     lines = [f"{where}: {'DAMAGED' if wrong else 'whole'}", _counts(len(sessions), messages, 0)]
     lines += [f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in wrong.items()]
+    lines += [UNUSED] if is_unused else []
     return Result(values, "\n".join(lines), DAMAGED_DATA if wrong else 0)
 
 
@@ -117,11 +123,13 @@ def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
             return Result(
                 {**values, "sql": statements}, "\n".join(f"{one.rstrip().rstrip(';')};" for one in statements)
             )
+        is_unused = server.has_unused_pgvector()
         if check:
-            text = f"schema {server.schema}: migration {before} of {newest}"
-            return Result(values, text, ANSWER_IS_NO if before < newest else 0)
+            text = f"schema {server.schema}: migration {before} of {newest}{f'; {UNUSED}' if is_unused else ''}"
+            return Result(values, text, ANSWER_IS_NO if before < newest or is_unused else 0)
         done = server.migrate()
-    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}"
+    used = "; pgvector compares the vectors from now on" if is_unused else ""
+    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}{used}"
     return Result({**values, "version": newest, "applied": done}, text)
 
 
