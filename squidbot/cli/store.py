@@ -100,11 +100,12 @@ def _checked_database(store: str | None, repair: str | None) -> Result:
     messages = sum(number for _, number in sessions)
     where = settings_of(store).store_place
     with closing(database(settings_of(store))) as server:
-        is_unused = server.has_unused_pgvector()
+        problems = [UNUSED] if server.has_unused_pgvector() else []
     values = {"path": where, "sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
+    values["problems"] = problems
     lines = [f"{where}: {'DAMAGED' if wrong else 'whole'}", _counts(len(sessions), messages, 0)]
     lines += [f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in wrong.items()]
-    lines += [UNUSED] if is_unused else []
+    lines += [f"- {problem}" for problem in problems]
     return Result(values, "\n".join(lines), DAMAGED_DATA if wrong else 0)
 
 
