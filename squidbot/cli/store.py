@@ -61,6 +61,9 @@ store.add_command(work)
 store.add_command(sweep)
 
 
+UNUSED = "pgvector came after the tables and is not used: run squidbot store migrate as the schema's owner"
+
+
 # -- doctor, backup --------------------------------------------------------------------------------------------
 
 
@@ -90,18 +93,21 @@ def _checked_database(store: str | None, repair: str | None, *, all_tenants: boo
     if repair is not None:
         raise ConfigError("--repair writes a SQLite file anew; restore a backup of the database instead (pg_restore)")
     where = settings_of(store).store_place
-    if not all_tenants:
-        values = _checked_tenant(store, None)
-        lines = [_verdict_line(where, values), *_tenant_lines(values)]
-    else:
-        with closing(database(settings_of(store))) as server:  # the tenants share its connections
+    with closing(database(settings_of(store))) as server:  # the tenants share its connections
+        if not all_tenants:
+            values = _checked_tenant(store, None)
+            lines = [_verdict_line(where, values), *_tenant_lines(values)]
+        else:
             tenants = [{"tenant": name, **_checked_tenant(store, name)} for name in server.tenants()]
-        sums = {key: sum(one[key] for one in tenants) for key in ("sessions", "messages")}
-        values = {**sums, "tenants": tenants, "whole": all(one["whole"] for one in tenants)}
-        lines = [_verdict_line(where, values), count(len(tenants), "tenant")]
-        for one in tenants:
-            lines += [_verdict_line(one["tenant"] or "no tenant", one), *_tenant_lines(one)]
-    return Result({"path": where, **values}, "\n".join(lines), 0 if values["whole"] else DAMAGED_DATA)
+            sums = {key: sum(one[key] for one in tenants) for key in ("sessions", "messages")}
+            values = {**sums, "tenants": tenants, "whole": all(one["whole"] for one in tenants)}
+            lines = [_verdict_line(where, values), count(len(tenants), "tenant")]
+            for one in tenants:
+                lines += [_verdict_line(one["tenant"] or "no tenant", one), *_tenant_lines(one)]
+        problems = [UNUSED] if server.has_unused_pgvector() else []
+    lines += [f"- {problem}" for problem in problems]
+    values = {"path": where, **values, "problems": problems}
+    return Result(values, "\n".join(lines), 0 if values["whole"] else DAMAGED_DATA)
 
 
 def _checked_tenant(store: str | None, tenant: str | None) -> dict[str, Any]:
@@ -141,11 +147,13 @@ def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
             return Result(
                 {**values, "sql": statements}, "\n".join(f"{one.rstrip().rstrip(';')};" for one in statements)
             )
+        is_unused = server.has_unused_pgvector()
         if check:
-            text = f"schema {server.schema}: migration {before} of {newest}"
-            return Result(values, text, ANSWER_IS_NO if before < newest else 0)
+            text = f"schema {server.schema}: migration {before} of {newest}{f'; {UNUSED}' if is_unused else ''}"
+            return Result(values, text, ANSWER_IS_NO if before < newest or is_unused else 0)
         done = server.migrate()
-    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}"
+    used = "; pgvector compares the vectors from now on" if is_unused else ""
+    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}{used}"
     return Result({**values, "version": newest, "applied": done}, text)
 
 

@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
-from squidbot.adapters.psycopg import server
+from squidbot.adapters.psycopg import PostgresqlMemoryStore, server
 from squidbot.cli import main
 from squidbot.core.errors import StoreError
+from squidbot.testing import made_memory
+from squidbot.testing.memories import SEEN
 from squidbot.testing.values import made_message, made_summary
 from tests.postgresql import connected, new_schema, opened
 
@@ -84,6 +86,51 @@ def test_the_printed_statements_make_the_same_tables(run: Callable[..., Result],
     assert run("store", "migrate", "--check").exit_code == 0
     with opened(direct, schema=schema) as store:
         store.append("s", 0, [made_message(0)])
+
+
+def test_pgvector_that_comes_after_the_tables_is_used_once_they_are_migrated(
+    run: Callable[..., Result], place: Path, direct: str
+) -> None:
+    """Doctor says so before; then it has the vectors of all tenants, and those that older programs still add."""
+    name, owner = f"late{new_schema()}", f"owner{new_schema()}"
+    with connected(direct) as operator:
+        operator.execute(f"CREATE DATABASE {name}".encode())
+        operator.execute(f"CREATE ROLE {owner} LOGIN".encode())
+    superuser = direct.replace("@/postgres?", f"@/{name}?")
+    with connected(superuser) as operator:
+        operator.execute(f"CREATE SCHEMA squidbot AUTHORIZATION {owner}".encode())
+    url = superuser.replace("postgres@", f"{owner}@")
+    settings(place, url)
+    assert run("store", "migrate").exit_code == 0
+    with connected(url) as tables:
+        tables.execute("SELECT squidbot.separate_tenants()")
+
+    def put(store: PostgresqlMemoryStore, memory: str, *vector: float) -> None:
+        store.add([made_memory(memory, memory_id=memory)])
+        store.put_vectors("m", 2, {memory: vector})
+
+    with PostgresqlMemoryStore(url, tenant="a") as one, PostgresqlMemoryStore(url, tenant="b") as two:
+        put(one, "tea", 1.0, 0.0)
+        put(two, "cup", 1.0, 0.1)
+        assert one.nearest("m", 2) is None
+        assert "pgvector" not in run("store", "doctor").output
+        with connected(superuser) as operator:
+            operator.execute("CREATE EXTENSION vector")
+        assert "pgvector came after the tables" in run("store", "doctor").output
+        assert run("store", "migrate", "--check").exit_code == 1
+        assert "pgvector compares the vectors from now on" in run("store", "migrate").output
+        assert run("store", "migrate", "--check").exit_code == 0
+        assert "pgvector" not in run("store", "doctor").output + run("store", "migrate").output
+        put(one, "walrus", 0.0, 1.0)
+    for tenant, due in (("a", ["tea", "walrus"]), ("b", ["cup"])):
+        with PostgresqlMemoryStore(url, tenant=tenant) as store:
+            search = store.nearest("m", 2)
+            assert search is not None
+            assert search.fault == ""
+            assert search._has_index()
+            assert [*search.search((1.0, 0.0), SEEN)] == due
+            for table in ("memory_nearest", "memory_vectors", "memories", "memory_models"):
+                assert {of for (of,) in store._server.rows(f"SELECT tenant FROM {{schema}}.{table}")} == {tenant}  # noqa: S608
 
 
 def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: Path, postgresql: str) -> None:

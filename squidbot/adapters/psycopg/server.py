@@ -21,6 +21,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolTimeout
 
+from squidbot.adapters.psycopg.vectors import fill_nearest
 from squidbot.core.errors import StoreError, UnconfirmedError
 
 from .connections import SharedConnections, is_lost, is_pooled
@@ -367,7 +368,7 @@ class Server:
         return [name for (name,) in self.rows(TENANTS)]
 
     def migrate(self) -> int:
-        """Bring the tables to this version; return how many migrations were applied.
+        """Bring the tables to this version; return how many migrations were applied. An extension pgvector is used.
 
         Raises:
             StoreError: a newer squidbot made them, or the rights are missing.
@@ -381,9 +382,23 @@ class Server:
             self.refuse_newer(before)
             for statement in self._due(connection, before):
                 connection.execute(statement)
-            if before < NEWEST and connection.execute(self.named(ARE_SEPARATE)).fetchone() == (True,):
+            are_separate = connection.execute(self.named(ARE_SEPARATE)).fetchone() == (True,)
+            is_unused = self._has_unused_pgvector(connection)
+            if is_unused:
+                connection.execute(self.named("SELECT {schema}.use_pgvector()"))
+                for table in ("memories", "memory_models", "memory_vectors") if are_separate else ():
+                    connection.execute(self.named(f"ALTER TABLE {{schema}}.{table} NO FORCE ROW LEVEL SECURITY"))
+                fill_nearest(self, connection)
+            if are_separate and (before < NEWEST or is_unused):
                 connection.execute(self.named("SELECT {schema}.separate_tenants()"))  # new tables, too
         return NEWEST - before
+
+    def has_unused_pgvector(self) -> bool:
+        """Return whether the extension came after the tables, so that the server compares no vectors: migrate."""
+        return self.run(self._has_unused_pgvector)
+
+    def _has_unused_pgvector(self, connection: Connection[Any]) -> bool:
+        return connection.execute(self.named(UNUSED)).fetchone() == (True,)
 
     def due(self, version: int) -> list[bytes]:
         """Return the statements that bring the tables of a version to this one."""
@@ -431,6 +446,11 @@ class Server:
         return secrets_of(self._url)
 
 
+UNUSED = (
+    "SELECT EXISTS(SELECT 1 FROM pg_extension WHERE extname = 'vector') AND ARRAY['memory_vectors'] = ARRAY("
+    "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = {schema_text} "
+    "AND tablename IN ('memory_vectors', 'memory_nearest'))"
+)
 ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
 SEES_ONE = "SELECT row_security_active('{schema}.sessions'::regclass)"
 TENANTS = "SELECT DISTINCT tenant FROM {schema}.sessions ORDER BY tenant"
