@@ -41,11 +41,14 @@ _NUMBERS = count()
 
 
 class DatabaseServer:
-    """A server of the wheel's in a folder of its own."""
+    """A server of the wheel's in a folder of its own.
 
-    def __init__(self, data: Path) -> None:
+    That is none of pytest's: each run of pytest that starts closes those of all to other users, such as the server's.
+    """
+
+    def __init__(self) -> None:
         """Start it."""
-        self._data = data
+        self.data = data = Path(tempfile.mkdtemp(prefix="pg-"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR may not be set
             self._server = pgserver.get_server(data, cleanup_mode="stop")
@@ -59,7 +62,7 @@ class DatabaseServer:
     @property
     def process(self) -> int:
         """The number of its first process."""
-        return int((self._data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        return int((self.data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
 
     def restart(self) -> None:
         """Stop it as an operator does, and start it again."""
@@ -77,7 +80,7 @@ class DatabaseServer:
         """Start it after a stop or a crash."""
         for _ in range(50):  # until the memory of killed processes is given back
             with suppress(subprocess.SubprocessError):
-                self.control("start", "-w", "-o", f'-h "" -k {self._data}', "-l", str(self._data / "log"))
+                self.control("start", "-w", "-o", f'-h "" -k {self.data}', "-l", str(self.data / "log"))
                 return
             time.sleep(0.1)
         raise AssertionError("the server did not start again")
@@ -86,7 +89,7 @@ class DatabaseServer:
         """Run pg_ctl on it."""
         pgserver.pgexec.pgexec(
             "pg_ctl",
-            ("-D", str(self._data), *arguments),
+            ("-D", str(self.data), *arguments),
             bin_path=self._server.bin_path,
             user=self._server.system_user,
         )
@@ -94,14 +97,13 @@ class DatabaseServer:
     def close(self) -> None:
         """Stop it for good."""
         self._server.cleanup()
+        shutil.rmtree(self.data, ignore_errors=True)
 
 
 @cache
 def wheels_server() -> str:
     """Return the address of the wheel's server of this process, which ends with it."""
-    data = Path(tempfile.mkdtemp(prefix="pg-"))
-    server = DatabaseServer(data)
-    atexit.register(shutil.rmtree, data, ignore_errors=True)
+    server = DatabaseServer()
     atexit.register(server.close)
     return server.url
 

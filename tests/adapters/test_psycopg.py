@@ -11,15 +11,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
 import squidbot
-from squidbot.adapters.psycopg import PostgresqlStore, server
+from benchmarks.wire import Wire
+from squidbot.adapters.psycopg import PostgresqlStore, connections, server
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
 from squidbot.adapters.stdlib import InMemoryStore
@@ -30,13 +33,15 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool
+from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool, wheels_server
 
 from .answers import SameAnswers
 from .test_sqlite3_names import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from psycopg import Connection
 
     from squidbot.engine import Engine
 
@@ -47,6 +52,47 @@ def test_postgresql_keeps_the_promises_of_its_ports(
 ) -> None:
     """Those that any store keeps."""
     check(lambda: opened(postgresql))
+
+
+def test_version_of_the_tables_is_asked_once_by_all_that_begin_together(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second store of a schema, as that of facts, does not ask again; on other connections it does."""
+    monkeypatch.setattr(server, "TOGETHER_SECONDS", 100.0)
+    asked: list[str] = []
+    version = server.Server._version
+
+    def noted(on: server.Server, connection: Connection[Any]) -> int:
+        asked.append(on.schema)
+        return version(on, connection)
+
+    monkeypatch.setattr(server.Server, "_version", noted)
+    schema = new_schema()
+    with opened(postgresql, schema=schema), opened(postgresql, schema=schema):
+        asked.clear()
+        with opened(postgresql, schema=schema), opened(postgresql, schema=schema, tenant="ann"):
+            assert not asked
+    with opened(postgresql, schema=schema):
+        assert asked
+
+
+def test_turn_with_a_new_plan_waits_for_the_server_at_most_six_times() -> None:
+    """Its facts are one read, its notes one write, and nothing is read that is held: a usual one takes five trips."""
+    url = wheels_server()
+    counted: list[int] = []
+    with Wire(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432") as wire:
+        store = {"url": f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", "schema": new_schema()}
+        with squidbot.load({"store": store}) as engine:
+            session = engine.session("s", window_tokens=4_096)
+            for number in range(40):
+                before = wire.trips
+                made = session.assemble(f"question {number} about walrus {number * 7} " * 12)
+                if made.event:
+                    counted.append(wire.trips - before)
+                session.record(*made.incoming, {"role": "assistant", "content": f"answer {number} " * 20})
+    assert len(counted) >= 5
+    # The first reads and writes more, and so do those that put several notes together.
+    assert median(counted) <= 6, counted
 
 
 class OnPostgresql(SameAnswers):
@@ -299,19 +345,55 @@ def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
 
 
 def test_stores_of_one_address_share_their_connections(postgresql: str) -> None:
-    """However many tenants a program has; the last one closes them."""
-    schema = new_schema()
-    stores = [opened(postgresql, schema=schema, tenant=str(number)) for number in range(20)]
-    for store in stores:
+    """However many tenants and threads a program has; who finds none free waits; the last store closes them."""
+    schema, name, most = new_schema(), uuid.uuid4().hex, list[int]()
+    own = make_conninfo(postgresql, application_name=name)
+    stores = [opened(own, schema=schema, tenant=str(number)) for number in range(20)]
+
+    def count(operator: Connection[Any]) -> int:
+        counted = operator.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", (name,))
+        return int(counted.fetchall()[0][0])
+
+    def work(store: PostgresqlStore) -> None:
         store.append("s", 0, [made_message(0)])
-    (pool,) = {store._server._pool for store in stores}
-    assert pool is not None
-    assert pool.get_stats()["pool_size"] <= 8
-    for store in stores[1:]:
-        store.close()
-    assert stores[0].head("s") == (1, 0)
-    stores[0].close()
-    assert pool.closed
+        store._server.rows("SELECT pg_sleep(0.05)")
+
+    threads = [threading.Thread(target=work, args=(store,)) for store in stores]
+    with connected(postgresql) as operator:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            most.append(count(operator))
+            time.sleep(0.005)
+        assert 1 < max(most) <= 8
+        for store in stores[1:]:
+            store.close()
+        assert stores[0].head("s") == (1, 0)
+        stores[0].close()
+        ended = time.monotonic() + 5
+        while count(operator) and time.monotonic() < ended:
+            time.sleep(0.01)
+        assert count(operator) == 0
+
+
+def test_all_connections_in_use_are_an_error_that_names_the_setting(postgresql: str) -> None:
+    """After as long as it may take; nothing is said of a server that is away."""
+    with (
+        opened(postgresql, most_connections=1, patience_seconds=0.3) as store,
+        store._server._connection(time.monotonic() + 5),
+        pytest.raises(StoreError, match=r"all were in use for 0.3 s: raise store.connections \(1\)$"),
+    ):
+        store.head("s")
+
+
+def test_old_connections_are_closed(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as another call needs one."""
+    with opened(postgresql) as store:
+        (first,) = store._server.rows("SELECT pg_backend_pid()")
+        assert store._server.rows("SELECT pg_backend_pid()") == [first]
+        monkeypatch.setattr(connections, "LIFETIME_SECONDS", -1.0)
+        (second,) = store._server.rows("SELECT pg_backend_pid()")
+        assert second != first
 
 
 def test_a_pool_of_the_callers_is_used_as_it_is_and_stays_open(postgresql: str) -> None:

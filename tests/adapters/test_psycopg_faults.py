@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool
 
 import squidbot
@@ -82,6 +83,10 @@ def test_a_write_whose_end_nobody_knows_is_an_error_of_its_own(postgresql: str) 
             'connection to server at "db", port 5432 failed: FATAL:  the database system is starting up',
             True,
         ),
+        (
+            'connection to server at "d", port 1 failed: FATAL:  the database system is not yet accepting connections',
+            True,
+        ),
         ('connection failed: connection to server at "db", port 5432 failed: Connection refused', True),
         ('connection failed: connection to server at "db", port 5432 failed: FATAL:  role "x" does not exist', False),
         ('connection failed: connection to server at "db", port 5432 failed: fe_sendauth: no password supplied', False),
@@ -93,9 +98,9 @@ def test_what_is_tried_again_is_told_by_its_text_where_no_code_comes(text: str, 
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[DatabaseServer]:
+def server() -> Iterator[DatabaseServer]:
     """Return a server of this test's alone."""
-    with closing(DatabaseServer(tmp_path)) as made:
+    with closing(DatabaseServer()) as made:
         yield made
 
 
@@ -139,6 +144,46 @@ def _until(holds: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it did not go on")
+
+
+def test_a_write_goes_on_at_once_where_the_server_is_back(server: DatabaseServer) -> None:
+    """Who waits asks at least twice a second, and opens a connection."""
+    place, away, done = server.data / ".s.PGSQL.5432", server.data / "away", list[float]()
+    with opened(server.url, patience_seconds=60) as store:
+
+        def write() -> None:
+            store.append("s", 0, [made_message(0)])
+            done.append(time.monotonic())
+
+        with connected(server.url) as operator:
+            place.rename(away)
+            operator.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename <> ''"
+            )
+        writer = threading.Thread(target=write)
+        writer.start()
+        time.sleep(1.15)
+        assert not done
+        away.rename(place)
+        back = time.monotonic()
+        writer.join()
+        assert done[0] - back < 0.75
+        assert store.head("s") == (1, 0)
+
+
+def test_a_login_that_is_refused_for_a_while_is_asked_again(direct: str) -> None:
+    """It had worked: a pooler says so, too, where the server behind it is away."""
+    user = f"{new_schema()}_user"
+    with connected(direct) as operator:
+        operator.execute(f"CREATE ROLE {user} LOGIN".encode())
+        operator.execute(f"GRANT CREATE ON DATABASE {operator.info.dbname} TO {user}".encode())
+        with opened(make_conninfo(direct, user=user), most_connections=1) as store:
+            operator.execute(f"ALTER ROLE {user} NOLOGIN".encode())
+            operator.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (user,))
+            later = threading.Timer(0.3, lambda: operator.execute(f"ALTER ROLE {user} LOGIN".encode()))
+            later.start()
+            store.append("s", 0, [made_message(0)])
+            later.join()
 
 
 def test_locks_and_limits_of_the_server_are_told(direct: str) -> None:

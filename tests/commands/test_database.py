@@ -153,6 +153,53 @@ def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: P
     assert wrong[2] == "the search index of messages 0 to 63 is wrong"
 
 
+def test_doctor_looks_at_all_tenants(run: Callable[..., Result], place: Path, postgresql: str) -> None:
+    """Each is named; without the option only that of the settings is looked at, and a file has none."""
+    schema = new_schema()
+    settings(place, postgresql, schema=schema, tenant="bob")
+    for tenant in ("ann", "bob", None):
+        with opened(postgresql, schema=schema, tenant=tenant) as store:
+            store.append("s", 0, [made_message(0), made_message(1)])
+    assert run("store", "doctor", "--all-tenants").exit_code == 0
+    with connected(postgresql, schema) as operator:
+        operator.execute("UPDATE messages SET payload = 'x' WHERE seq = 1 AND tenant = 'ann'")
+    assert run("store", "doctor").exit_code == 0
+    told = run("store", "doctor", "--all-tenants")
+    assert told.exit_code == 4
+    lines = told.output.splitlines()
+    assert [line for line in lines[1:] if "whole" in line or "DAMAGED" in line] == [
+        "no tenant: whole", "ann: DAMAGED", "bob: whole"
+    ]  # fmt: skip
+    values = json.loads(run("store", "doctor", "--all-tenants", "--json").output)
+    assert (values["whole"], values["sessions"], values["messages"]) == (False, 3, 6)
+    assert [(one["tenant"], one["whole"], [*one["damaged"]]) for one in values["tenants"]] == [
+        ("", True, []),
+        ("ann", False, ["s"]),
+        ("bob", True, []),
+    ]
+    assert run("store", "doctor", "--all-tenants", "--store", "other.db").exit_code == 2
+
+
+def test_doctor_of_all_tenants_says_where_it_may_not_see_them(
+    run: Callable[..., Result], place: Path, direct: str, names: dict[str, str]
+) -> None:
+    """Where tenants are separated, a role without BYPASSRLS would see one of them: that is no check of all."""
+    schema = names["squidbot"]
+    with connected(as_role(direct, names["squidbot_owner"])) as operator:
+        operator.execute(f"SELECT {schema}.separate_tenants()".encode())
+    for tenant in ("ann", "bob"):
+        with opened(as_role(direct, names["agents"]), schema=schema, tenant=tenant) as store:
+            store.append("s", 0, [made_message(0)])
+    for role in (names["agents"], names["squidbot_owner"]):
+        settings(place, as_role(direct, role), schema=schema)
+        refused = run("store", "doctor", "--all-tenants")
+        assert refused.exit_code == 1
+        assert "use a role with BYPASSRLS" in refused.output
+    settings(place, direct, schema=schema)
+    told = json.loads(run("store", "doctor", "--all-tenants", "--json").output)
+    assert [one["tenant"] for one in told["tenants"]] == ["ann", "bob"]
+
+
 @pytest.fixture
 def names(direct: str) -> dict[str, str]:
     """Return names of roles and a schema of a test's own, which the page's statements have made."""

@@ -278,6 +278,14 @@ class PostgresqlMemoryStore(ServerStore):
         """
         return self._seen(lambda rows: rows.listed(view, category, limit, after, past=past))
 
+    def newest(self, views: Sequence[View], *, limit: int = 100) -> list[dict[FactCategory, list[Memory]]]:
+        """Return the memories of each view that hold, by category, in one statement: the newest first.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._seen(lambda rows: rows.newest(views, limit))
+
     def search(  # noqa: PLR0913  # as the port has it
         self,
         query: str,

@@ -1,4 +1,4 @@
-"""A pool of connections to PostgreSQL, its schema, and which errors another attempt mends."""
+"""A database in PostgreSQL, its schema, and which errors another attempt mends."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from importlib.resources import files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from squidbot.adapters.psycopg.vectors import fill_nearest
 from squidbot.core.errors import StoreError, UnconfirmedError
+
+from .connections import SharedConnections, is_lost, is_pooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from psycopg import Connection
+    from psycopg_pool import ConnectionPool
 
 T = TypeVar("T")
 _LOG = logging.getLogger("squidbot")
@@ -41,16 +45,16 @@ IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablena
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Waits between two attempts, in seconds: from the first one, doubled up to the last, each times a random share.
 FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 0.5
-# A pool that had no connection waits twice as long before each further attempt, up to minutes: after so many seconds it
-# is asked anew, and begins with short waits again.
+# A pool of the caller's that had no connection waits twice as long before each further attempt, up to minutes: after so
+# many seconds it is asked anew, and begins with short waits again.
 RECONNECT_SECONDS = 2.0
 # How long whoever waits for a lock sleeps between two looks.
 LOCK_WAIT_SECONDS = 0.2
+# For how long the version of the tables is not asked again: a program that is long at work notices an update.
+TOGETHER_SECONDS = 1.0
 # Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
 # shuts down, has crashed, is starting, or is a standby, an idle transaction was ended.
 PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
-# Of these, those that end the connection.
-ENDING = frozenset({"57P01", "57P02", "25P03"})
 # A server that is gone without a word is noticed after half a minute, not after two hours; seconds, and milliseconds.
 LIVENESS = {
     "connect_timeout": 10,
@@ -60,7 +64,7 @@ LIVENESS = {
     "tcp_user_timeout": 30_000,
 }
 # No code comes with a connection that was refused: what a server says that may accept one later.
-LATER = ("starting up", "shutting down", "too many", "recovery mode", "remaining connection slots")
+LATER = ("the database system is", "too many", "remaining connection slots")
 # What to do about the others that an operator sees, by their code or its class.
 REMEDIES = {
     "53100": "the server's disk is full: free space on it",
@@ -78,9 +82,11 @@ HEALTH = (
 )
 
 
-# The pools of this process by address, number of connections and process, and how many use each.
-_POOLS = dict[tuple[str, int, int], ConnectionPool[Any]]()
-_USERS = Counter[ConnectionPool[Any]]()
+# The connections of this process by address, their number and process, and how many use each.
+_SHARED = dict[tuple[str, int, int], SharedConnections]()
+_USERS = Counter[SharedConnections]()
+# The version of each schema's tables, and until when it is taken as said, by the connections that asked.
+_VERSIONS = WeakKeyDictionary["ConnectionPool[Any] | SharedConnections", dict[str, tuple[int, float]]]()
 _OPENING = Lock()
 
 
@@ -95,7 +101,7 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
 
 
 class Server:
-    """One database, by a pool of connections that threads share; a child process opens its own."""
+    """One database, by connections that threads share; a child process opens its own."""
 
     def __init__(  # noqa: PLR0913  # as the settings have it
         self,
@@ -115,21 +121,22 @@ class Server:
         """
         self._url, self.schema, self.tenant, self._patience = url, schema, tenant, patience_seconds
         self._most, self._given, self._direct = most_connections, pool, direct_url
-        self._pool, self._process = pool, os.getpid()
+        self._shared: SharedConnections | None = None
+        self._process, self._has_worked = os.getpid(), False
         self._named = dict[str, bytes]()
         self.newest = NEWEST
 
     def close(self) -> None:
-        """Close the pool, unless the caller gave it, or others use it, too."""
-        if self._pool is not None and self._pool is not self._given and self._process == os.getpid():
+        """Close the connections, unless the caller gave the pool, or others use them, too."""
+        if self._shared is not None and self._process == os.getpid():
             with _OPENING:
-                _USERS[self._pool] -= 1
-                is_last = not _USERS[self._pool]
+                _USERS[self._shared] -= 1
+                is_last = not _USERS[self._shared]
                 if is_last:
-                    del _USERS[self._pool], _POOLS[self._pool_key]
+                    del _USERS[self._shared], _SHARED[self._shared_key]
             if is_last:
-                self._pool.close()
-        self._pool, self._most = None, 0
+                self._shared.close()
+        self._shared, self._most = None, 0
 
     def named(self, text: str) -> bytes:
         """Return a statement with the schema in the place of `{schema}`: no connection needs a search path."""
@@ -194,61 +201,48 @@ class Server:
             reached = False
             try:
                 with self._connection(until) as connection:
-                    reached = True
+                    reached = self._has_worked = True
                     return act(connection, in_doubt)
             except (psycopg.Error, PoolTimeout) as error:
-                if wait == FIRST_WAIT_SECONDS and not reached and _may_pass(error):
-                    _LOG.warning("PostgreSQL is away, trying for %g s: %s", self._patience, self._told(error))
-                in_doubt = in_doubt or (reached and _is_lost(error))
-                if not _may_pass(error) or time.monotonic() + wait >= until:
+                in_doubt = in_doubt or (reached and is_lost(error))
+                # What refuses a connection that was given before may be a pooler whose server is away.
+                passes = _may_pass(error) or (self._has_worked and not reached)
+                if not passes or time.monotonic() + wait >= until:
                     told = f"PostgreSQL: {self._told(error)}"
                     raise (
                         UnconfirmedError(f"{told}; it may be stored or not") if in_doubt else StoreError(told)
                     ) from error
+                if wait == FIRST_WAIT_SECONDS and not reached:
+                    _LOG.warning("PostgreSQL is away, trying for %g s: %s", self._patience, self._told(error))
             time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  # no secret
             wait = min(2 * wait, LAST_WAIT_SECONDS)
 
-    @contextmanager
-    def _connection(self, until: float) -> Iterator[Connection[Any]]:
+    def _connection(self, until: float) -> AbstractContextManager[Connection[Any]]:
         if self._most == 0:
             raise StoreError("the store is closed")
-        pool = self._pool
-        if pool is None or self._process != os.getpid():
-            pool = self._opened()
-        with pool.connection(timeout=max(0.1, min(until - time.monotonic(), RECONNECT_SECONDS))) as connection:
-            yield connection
+        left = max(0.1, until - time.monotonic())
+        if self._given is None:
+            return self._connections().connection(left)
+        if self._process != os.getpid():
+            raise StoreError("the pool is another process's: after a fork, pass one of this process")
+        return self._given.connection(min(left, RECONNECT_SECONDS))
 
     @property
-    def _pool_key(self) -> tuple[str, int, int]:
+    def _shared_key(self) -> tuple[str, int, int]:
         return self._url, self._most, os.getpid()
 
-    def _opened(self) -> ConnectionPool[Any]:
-        """Return the pool of all that use this address in this process: sessions, facts, the engines of many tenants.
-
-        A new one is made once a connection was had: a pool says only that it had none, not why.
-        """
-        if self._given is not None:
-            raise StoreError("the pool is another process's: after a fork, pass one of this process")
+    def _connections(self) -> SharedConnections:
+        """Return those of all that use this address in this process: sessions, facts, the engines of many tenants."""
+        if self._shared is not None and self._process == os.getpid():
+            return self._shared
         with _OPENING:
-            if self._pool is not None and self._process == os.getpid():
-                return self._pool  # another thread was faster
-            found = _POOLS.get(self._pool_key)
-            if found is None:
-                options = self._options
-                psycopg.connect("", **options).close()
-                found = _POOLS[self._pool_key] = ConnectionPool(
-                    "",
-                    kwargs=options,
-                    min_size=1,
-                    max_size=self._most,
-                    open=True,
-                    configure=_configure,
-                    name="squidbot",
-                    reconnect_timeout=RECONNECT_SECONDS,
-                )
-            _USERS[found] += 1
-            self._pool, self._process = found, os.getpid()
-            return found
+            if self._shared is None or self._process != os.getpid():  # no other thread was faster
+                found = _SHARED.get(self._shared_key)
+                if found is None:
+                    found = _SHARED[self._shared_key] = SharedConnections(self._options, self._most)
+                _USERS[found] += 1
+                self._shared, self._process = found, os.getpid()
+            return self._shared
 
     @contextmanager
     def lock(self, name: str, *, waits: bool) -> Iterator[bool]:
@@ -309,7 +303,7 @@ class Server:
             return None
         options: dict[str, Any] = {**LIVENESS, **conninfo_to_dict(self._direct or self._url), "autocommit": True}
         connection = psycopg.connect("", **options)
-        if _is_pooled(connection):
+        if is_pooled(connection):
             connection.close()
             return None
         connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
@@ -332,8 +326,21 @@ class Server:
             )
 
     def version(self) -> int:
-        """Return the number of the newest migration that the database has; 0 for none."""
-        return self.run(self._version)
+        """Return the number of the newest migration that the database has; 0 for none.
+
+        Sessions, facts and commands that begin together on the same connections ask it once.
+        """
+
+        def asked(connection: Connection[Any]) -> int:
+            seen, now = _VERSIONS.setdefault(self._given or self._connections(), {}), time.monotonic()
+            found, until = seen.get(self.schema, (0, now))
+            if now >= until:
+                found = self._version(connection)
+                if found == NEWEST:  # another one is about to change
+                    seen[self.schema] = found, now + TOGETHER_SECONDS
+            return found
+
+        return self.run(asked)
 
     def _version(self, connection: Connection[Any]) -> int:
         # `to_regclass` may answer from a cache that does not know yet what another transaction has just made.
@@ -346,6 +353,19 @@ class Server:
         """Return how many sessions and messages of the tenant there are, and the bytes of the whole schema on disk."""
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
         return sessions, messages, size_bytes
+
+    def tenants(self) -> list[str]:
+        """Return all tenants that have sessions, by name; "" are the rows of no tenant.
+
+        Raises:
+            StoreError: the tables are missing, of another version, or show this role the rows of one tenant only.
+        """
+        self.ready(create=False)
+        if self.rows(SEES_ONE) == [(True,)]:
+            raise StoreError(
+                "PostgreSQL: row level security shows this role the rows of one tenant: use a role with BYPASSRLS"
+            )
+        return [name for (name,) in self.rows(TENANTS)]
 
     def migrate(self) -> int:
         """Bring the tables to this version; return how many migrations were applied. An extension pgvector is used.
@@ -413,7 +433,8 @@ class Server:
         for secret in self._secrets:
             told = told.replace(secret, "***")
         state = getattr(error, "sqlstate", None) or ""
-        remedy = REFUSED if _is_refused(error) else IN_USE if isinstance(error, PoolTimeout) else REMEDIES.get(state)
+        in_use = IN_USE if self._given is not None and isinstance(error, PoolTimeout) else None
+        remedy = REFUSED if _is_refused(error) else in_use or REMEDIES.get(state)
         return f"{told}; {remedy}" if remedy else told
 
     @property
@@ -431,6 +452,8 @@ UNUSED = (
     "AND tablename IN ('memory_vectors', 'memory_nearest'))"
 )
 ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
+SEES_ONE = "SELECT row_security_active('{schema}.sessions'::regclass)"
+TENANTS = "SELECT DISTINCT tenant FROM {schema}.sessions ORDER BY tenant"
 TABLE_OF_MIGRATIONS = (
     "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
 )
@@ -450,32 +473,12 @@ def secrets_of(url: str) -> list[str]:
     return [str(said), unquote(str(said))] if said else []
 
 
-def _configure(connection: Connection[Any]) -> None:
-    """Prepare no statements behind a pooler: the next transaction may be on another server process."""
-    if _is_pooled(connection):
-        connection.prepare_threshold = None
-
-
-def _is_pooled(connection: Connection[Any]) -> bool:
-    """Return whether a pooler is in between: the process that answers is another one than it was said to be."""
-    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
-    return bool(process != connection.info.backend_pid)
-
-
 def _may_pass(error: Exception) -> bool:
     """Return whether another attempt may succeed: the connection is lost or not to be had, or another came first."""
     state = getattr(error, "sqlstate", None)
     if _is_refused(error):
         return False
-    return _is_lost(error) or isinstance(error, PoolTimeout) or state in PASSING
-
-
-def _is_lost(error: Exception) -> bool:
-    """Return whether the connection ended, and nobody knows what the server did."""
-    state = getattr(error, "sqlstate", None)
-    if state is not None:
-        return state in ENDING or state.startswith("08")
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return is_lost(error) or isinstance(error, PoolTimeout) or state in PASSING
 
 
 def _is_refused(error: Exception) -> bool:

@@ -59,11 +59,15 @@ def killed(store: Place, name: str, kill: int, chance: random.Random, script: st
         return output + process.stdout.read()
 
 
-def ended(writers: Sequence[subprocess.Popen[str]], each: int) -> list[str]:
-    """Wait for processes, and return what they have told, having checked that nobody failed and all is acknowledged."""
+def ended(writers: Sequence[subprocess.Popen[str]], each: int | None = None) -> list[str]:
+    """Wait for processes, and return what they have told, having checked that nobody failed and all is acknowledged.
+
+    `each`: how many exchanges of each process; `None`: any number.
+    """
     outputs = [process.communicate() for process in writers]
     assert not any(process.returncode for process in writers), [error[-400:] for _, error in outputs]
-    assert [acknowledged(output) for output, _ in outputs] == [list(range(each))] * len(writers)
+    told = [acknowledged(output) for output, _ in outputs]
+    assert told == [list(range(len(numbers) if each is None else each)) for numbers in told]
     return [output for output, _ in outputs]
 
 

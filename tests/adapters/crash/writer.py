@@ -7,6 +7,7 @@ how many milliseconds storing it took.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from functools import partial
@@ -41,7 +42,9 @@ def exchange(name: str, number: int) -> list[dict[str, object]]:
 
 
 def main(store: str, name: str, exchanges: int, tries: int = 1) -> None:
-    """Record so many exchanges; what fails is tried again, so often in all."""
+    """Record so many exchanges, fewer where SIGTERM comes; what fails is tried again, so often in all."""
+    asked_to_end = list[int]()
+    signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
     settings = json.loads(store) if store.startswith("{") else {"path": store}
     engine = again(lambda: squidbot.load({"store": settings}), tries)
     session = engine.session(SESSION, window_tokens=4096)
@@ -53,6 +56,8 @@ def main(store: str, name: str, exchanges: int, tries: int = 1) -> None:
         seconds = time.perf_counter() - began
         sys.stdout.write(f"{number} {rows[0].seq} {seconds * 1e3:.1f}\n")
         sys.stdout.flush()
+        if asked_to_end:
+            break
     engine.close()
 
 
