@@ -20,9 +20,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolTimeout
 
+from squidbot.adapters.psycopg.connections import SharedConnections, is_lost, is_pooled
 from squidbot.core.errors import StoreError, UnconfirmedError
-
-from .connections import SharedConnections, is_lost, is_pooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
