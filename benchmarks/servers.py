@@ -43,6 +43,7 @@ MANY = 10_000
 AT_ONCE = {"PostgresSaver": 1, "SQLAlchemySession": 4}
 DELAY_SECONDS = 0.0005
 SHARED = "shared"
+WITH_A_PLAN = "assemble with a new plan"
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"PostgresSaver": "langgraph-checkpoint-postgres", "SQLAlchemySession": "openai-agents"}
 
@@ -292,6 +293,8 @@ def _count_trips(server: Server, turns: int, result: Result, progress: Callable[
         Bar("round trips to assemble", median(found["assemble"]), at_most=2),
         Bar("round trips to record", median([*found["record what is asked"], *found["record the answer"]]), at_most=1),
     ]
+    if plans := found[WITH_A_PLAN]:  # a short run has none
+        result.bars.append(Bar(f"round trips to {WITH_A_PLAN}", median(plans), at_most=6))
 
 
 def _turns(session: Session, wire: Wire, turns: int, found: defaultdict[str, list[int]]) -> None:
@@ -302,7 +305,7 @@ def _turns(session: Session, wire: Wire, turns: int, found: defaultdict[str, lis
         def count(name: str, call: Callable[[], Any], number: int = number) -> Any:  # noqa: ANN401  # what it returns
             before = wire.trips
             done = call()
-            kind = f"{name} with a new plan" if getattr(done, "event", None) else name
+            kind = WITH_A_PLAN if getattr(done, "event", None) else name
             if number >= 10:
                 found[kind].append(wire.trips - before)
             return done

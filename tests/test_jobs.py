@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Completion
+    from squidbot.core.messages import Completion, Summary
     from squidbot.core.ports import LLM
     from squidbot.hookspecs import Register
 
@@ -160,10 +160,10 @@ def test_thread_lives_on_where_a_store_fails() -> None:
         talk(good, 50)
         put = engine.wired.store.put
 
-        def refuse(summary: object) -> None:
-            if getattr(summary, "session_id", "") == "bad":
+        def refuse(*summaries: Summary) -> None:
+            if any(one.session_id == "bad" for one in summaries):
                 raise StoreError("the disk is full; nothing was written")
-            put(summary)  # type: ignore[arg-type]  # a summary
+            put(*summaries)
 
         engine.wired.store.put = refuse  # type: ignore[method-assign]
         jobs.watch(bad)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_right
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -441,17 +441,14 @@ def open_store(
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
         loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory={"provider": provider, "path": facts})
-    if store_name(loaded) == "psycopg" and not makes:
-        with closing(database(loaded)) as server:
-            if not server.version():
-                raise StoreError(
-                    f"{loaded.store_place}: no tables yet; squidbot store migrate makes them, as the schema's owner"
-                )
-    wired = wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)])
-    try:
-        yield OpenStore(wired)
-    finally:
-        wired.close()
+    with ExitStack() as stack:
+        is_asked = store_name(loaded) == "psycopg" and not makes
+        # The server stays open: the store shares its connections, and what they know of the tables.
+        if is_asked and not stack.enter_context(closing(database(loaded))).version():
+            raise StoreError(
+                f"{loaded.store_place}: no tables yet; squidbot store migrate makes them, as the schema's owner"
+            )
+        yield OpenStore(stack.enter_context(closing(wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)]))))
 
 
 def settings_of(path: str | None) -> Loaded:

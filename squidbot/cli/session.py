@@ -71,7 +71,7 @@ ID_CHARS, LEAST_ID_CHARS, SNIPPET_CHARS = 28, 12, 190
 LISTED, MOST_LISTED = 30, 1_000
 # How many sessions below one are listed, and how far they are indented, in characters.
 MOST_CHILDREN, MOST_INDENT = 3, 12
-COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window")
+COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window", "model")
 # The columns of a narrower terminal.
 WIDE_COLUMNS, NARROW = 100, ("session", "messages", "newest", "tokens", "plan")
 NEXT, END = "next", 10**12
@@ -105,7 +105,8 @@ def list_(place: OpenStore, *, under: str | None, limit: int | None) -> Result:
     """List the sessions of a store, those with the newest messages first, each with the sessions below it.
 
     Those are the sessions that continue it, and those of agents that it called. tokens: the newest request, as a bound;
-    plan: the number of the view plan in force, and why it was made.
+    plan: the number of the view plan in force, and why it was made; window: input and output together, in tokens, as
+    the session was last used with this model.
     """
     stored = dict(place.sessions())
     above_of = {name: above(name, stored.__contains__) for name in stored}
@@ -295,7 +296,8 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
         one["requests"],
         one["request_tokens"],
         "damaged" if one["damaged"] else plan,
-        f"{one['window']:,} {one['model']}".rstrip() if one["window"] else None,
+        one["window"],
+        one["model"],
     )
     room = max(LEAST_ID_CHARS, ID_CHARS - len(lead) - len(way))
     return {"session": f"{lead}{shorter(shown, room)}{way}", **dict(zip(COLUMNS, values, strict=True))}

@@ -38,7 +38,7 @@ from squidbot.services.forget import WrittenFile, note_written
 from squidbot.wiring.registry import database, store_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
@@ -61,16 +61,22 @@ store.add_command(work)
 store.add_command(sweep)
 
 
+UNUSED = "pgvector came after the tables and is not used: run squidbot store migrate as the schema's owner"
+
+
 # -- doctor, backup --------------------------------------------------------------------------------------------
 
 
 @store.command()
 @click.option("--repair", metavar="TARGET", help="Recover what is intact into a new file; the store stays unchanged.")
+@click.option("--all-tenants", is_flag=True, help="Read the rows of all tenants of a database.")
 @STORE_OPTION
-def doctor(*, repair: str | None, store: str | None) -> Result:
+def doctor(*, repair: str | None, all_tenants: bool, store: str | None) -> Result:
     """Read every row of a store and report damage. Only --repair writes, into a new file."""
     if store_name(settings_of(store)) == "psycopg":
-        return _checked_database(store, repair)
+        return _checked_database(store, repair, all_tenants=all_tenants)
+    if all_tenants:
+        raise ConfigError("only a store in PostgreSQL has tenants; leave --all-tenants out")
     path, unread = file_of(store), dict[str, list[str]]()
     health = rows.check(path, proves_words=True)
     if health.whole:
@@ -83,23 +89,47 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
 
 
-def _checked_database(store: str | None, repair: str | None) -> Result:
+def _checked_database(store: str | None, repair: str | None, *, all_tenants: bool) -> Result:
     if repair is not None:
         raise ConfigError("--repair writes a SQLite file anew; restore a backup of the database instead (pg_restore)")
-    with open_store(store) as place:
-        sessions = place.sessions()
+    where = settings_of(store).store_place
+    with closing(database(settings_of(store))) as server:  # the tenants share its connections
+        if not all_tenants:
+            values = _checked_tenant(store, None)
+            lines = [_verdict_line(where, values), *_tenant_lines(values)]
+        else:
+            tenants = [{"tenant": name, **_checked_tenant(store, name)} for name in server.tenants()]
+            sums = {key: sum(one[key] for one in tenants) for key in ("sessions", "messages")}
+            values = {**sums, "tenants": tenants, "whole": all(one["whole"] for one in tenants)}
+            lines = [_verdict_line(where, values), count(len(tenants), "tenant")]
+            for one in tenants:
+                lines += [_verdict_line(one["tenant"] or "no tenant", one), *_tenant_lines(one)]
+        problems = [UNUSED] if server.has_unused_pgvector() else []
+    lines += [f"- {problem}" for problem in problems]
+    values = {"path": where, **values, "problems": problems}
+    return Result(values, "\n".join(lines), 0 if values["whole"] else DAMAGED_DATA)
+
+
+def _checked_tenant(store: str | None, tenant: str | None) -> dict[str, Any]:
+    """Return what is wrong with a tenant's sessions; `None` for that of the settings."""
+    with open_store(store, tenant=tenant) as place:
+        sessions, wrong = place.sessions(), dict[str, list[str]]()
         with bar("checking") as tick:
-            wrong = dict[str, list[str]]()
             for done, (name, _) in enumerate(sessions, 1):
                 if found := [*place.store.damage(name), *unreadable(place.store, name)]:  # type: ignore[attr-defined]
                     wrong[name] = found
                 tick(done, len(sessions))
     messages = sum(number for _, number in sessions)
-    where = settings_of(store).store_place
-    values = {"path": where, "sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
-    lines = [f"{where}: {'DAMAGED' if wrong else 'whole'}", _counts(len(sessions), messages, 0)]
-    lines += [f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in wrong.items()]
-    return Result(values, "\n".join(lines), DAMAGED_DATA if wrong else 0)
+    return {"sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
+
+
+def _verdict_line(what: str, values: Mapping[str, Any]) -> str:
+    return f"{what}: {'whole' if values['whole'] else 'DAMAGED'}"
+
+
+def _tenant_lines(values: Mapping[str, Any]) -> Iterator[str]:
+    yield _counts(values["sessions"], values["messages"], 0)
+    yield from (f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in values["damaged"].items())
 
 
 @store.command()
@@ -117,11 +147,13 @@ def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
             return Result(
                 {**values, "sql": statements}, "\n".join(f"{one.rstrip().rstrip(';')};" for one in statements)
             )
+        is_unused = server.has_unused_pgvector()
         if check:
-            text = f"schema {server.schema}: migration {before} of {newest}"
-            return Result(values, text, ANSWER_IS_NO if before < newest else 0)
+            text = f"schema {server.schema}: migration {before} of {newest}{f'; {UNUSED}' if is_unused else ''}"
+            return Result(values, text, ANSWER_IS_NO if before < newest or is_unused else 0)
         done = server.migrate()
-    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}"
+    used = "; pgvector compares the vectors from now on" if is_unused else ""
+    text = f"schema {server.schema}: {count(done, 'migration')} applied, now {newest}{used}"
     return Result({**values, "version": newest, "applied": done}, text)
 
 

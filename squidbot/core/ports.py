@@ -258,6 +258,15 @@ class MemoryStore(Protocol):
             DamagedStoreError: a row does not match its checksum.
         """
 
+    def newest(self, views: Sequence[View], *, limit: int = 100) -> list[dict[FactCategory, list[Memory]]]:
+        """Return, in one read, the memories of each view that hold, by category, newest first, at most `limit` each.
+
+        The views have one isolation policy; each gets all categories of `CATEGORIES`, in their order.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+
     def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return the memories of a view that match a query, best first, ties newest first.
 
@@ -535,11 +544,12 @@ class SupportsGaps(Protocol):
 class SummaryStore(Protocol):
     """Summaries by id. Nothing is ever overwritten by a different text."""
 
-    def put(self, summary: Summary) -> None:
-        """Store a summary; durable on return. Storing an equal one again does nothing.
+    def put(self, *summaries: Summary) -> None:
+        """Store summaries of a session; durable on return. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text is stored under that id, or the disk failed.
+            StoreError: another text is stored under an id, which stays, or the disk failed; of several, the others may
+                be stored or not.
         """
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:

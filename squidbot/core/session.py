@@ -756,8 +756,7 @@ class SessionState:
             StoreError: the plan was not stored.
         """
         records, counts = notes
-        for summary in change.batch.summaries:
-            self.context.summaries.put(summary)
+        self.context.summaries.put(*change.batch.summaries)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
         injected = injection_record(self.context, (), plan)
         self.append(stored, (), (*extra, *records, *injected, Record("plan", plan.plan_id, plan.to_json())))
@@ -789,8 +788,8 @@ class SessionState:
         """
         context = self.context
         plan = replace(change.record, made_at_seq=stored.messages, notes=forgetting.counts) if change else None
-        for summary in change.batch.summaries if change else ():
-            context.summaries.put(summary)
+        if change:
+            context.summaries.put(*change.batch.summaries)
         record = (*injection_record(context, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         before = self._newest.get(WINDOW.name)
         due = WINDOW.due(before, self.window)

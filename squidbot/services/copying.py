@@ -243,10 +243,10 @@ class _Copying:
                 target.append(name, max(there, messages), (), page)
                 new += len(page)
         stored = {one.summary_id for one in target.for_range(name, 0, END)}
-        for summary in source.for_range(name, 0, END):
-            if summary.summary_id not in stored:
-                target.put(summary)
-                new += 1
+        missing = iter([one for one in source.for_range(name, 0, END) if one.summary_id not in stored])
+        while summaries := [*islice(missing, PAGE_ROWS)]:
+            target.put(*summaries)
+            new += len(summaries)
         return new
 
 

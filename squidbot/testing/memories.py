@@ -544,6 +544,7 @@ def _checks_pages(store: MemoryStore) -> None:
     for category in (None, *CATEGORIES):
         _checks_listing(store, category, [each for each in memories if category in {None, each.category}])
     assert store.listed(SEEN, limit=0) == [], "a page of none is empty"
+    _checks_newest(store, View(Scope(user="bob"), SEEN.isolation))
     whole = store.listed(SEEN, limit=1000)
     store.forget([whole[9].memory_id])
     assert store.listed(SEEN, limit=5, after=whole[9].memory_id) == whole[10:15], "pages go on behind what is forgotten"
@@ -553,6 +554,19 @@ def _checks_pages(store: MemoryStore) -> None:
         except NotFoundError:
             continue
         raise AssertionError(f"{after!a} is not in the view: a NotFoundError was due")
+
+
+def _checks_newest(store: MemoryStore, other: View) -> None:
+    """Check that one read of several views has the first page of each category of each."""
+    history = made_memory("number 0, as it was", time=90.0, category=CATEGORIES[0])
+    store.add(
+        [history, made_memory("number 0, as it is", time=91.0, category=CATEGORIES[0], supersedes=history.memory_id)]
+    )
+    due = [{kind: store.listed(view, kind, limit=9) for kind in CATEGORIES} for view in (other, SEEN)]
+    found = store.newest([other, SEEN], limit=9)
+    assert found == due, "the newest of each category are those that `listed` has"
+    assert [[*of_view] for of_view in found] == [[*CATEGORIES]] * 2, "each view has all categories, in their order"
+    assert store.newest([]) == [], "no view, no memories"
 
 
 def _checks_at_once(store: MemoryStore) -> None:

@@ -649,6 +649,11 @@ def _checks_put(store: SummaryStore) -> None:
         replace(summary, level="merged"),
     ):
         refuses("another summary under a stored id", store.put, other)
+    several = [made_summary(name, 0, 1, text=name) for name in ("c", "b")]
+    store.put(*several, summary)
+    assert store.by_id("s", ["c", "b"]) == several, "several are stored at once"
+    refuses("another summary among several", store.put, made_summary("d", 0, 1), replace(summary, text="They didn't."))
+    store.put()
     got = store.by_id("s", ["a"])
     assert got == [summary], f"the first summary under an id stays, every field as it was: got {got}"
 

@@ -11,15 +11,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
 import squidbot
+from benchmarks.wire import Wire
 from squidbot.adapters.psycopg import PostgresqlStore, connections, server
 from squidbot.adapters.psycopg.search import TermDigests
 from squidbot.adapters.psycopg.server import NEWEST
@@ -31,7 +33,7 @@ from squidbot.services import forget
 from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
-from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool
+from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool, wheels_server
 
 from .answers import SameAnswers
 from .test_sqlite3_names import NAMES
@@ -50,6 +52,47 @@ def test_postgresql_keeps_the_promises_of_its_ports(
 ) -> None:
     """Those that any store keeps."""
     check(lambda: opened(postgresql))
+
+
+def test_version_of_the_tables_is_asked_once_by_all_that_begin_together(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second store of a schema, as that of facts, does not ask again; on other connections it does."""
+    monkeypatch.setattr(server, "TOGETHER_SECONDS", 100.0)
+    asked: list[str] = []
+    version = server.Server._version
+
+    def noted(on: server.Server, connection: Connection[Any]) -> int:
+        asked.append(on.schema)
+        return version(on, connection)
+
+    monkeypatch.setattr(server.Server, "_version", noted)
+    schema = new_schema()
+    with opened(postgresql, schema=schema), opened(postgresql, schema=schema):
+        asked.clear()
+        with opened(postgresql, schema=schema), opened(postgresql, schema=schema, tenant="ann"):
+            assert not asked
+    with opened(postgresql, schema=schema):
+        assert asked
+
+
+def test_turn_with_a_new_plan_waits_for_the_server_at_most_six_times() -> None:
+    """Its facts are one read, its notes one write, and nothing is read that is held: a usual one takes five trips."""
+    url = wheels_server()
+    counted: list[int] = []
+    with Wire(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432") as wire:
+        store = {"url": f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", "schema": new_schema()}
+        with squidbot.load({"store": store}) as engine:
+            session = engine.session("s", window_tokens=4_096)
+            for number in range(40):
+                before = wire.trips
+                made = session.assemble(f"question {number} about walrus {number * 7} " * 12)
+                if made.event:
+                    counted.append(wire.trips - before)
+                session.record(*made.incoming, {"role": "assistant", "content": f"answer {number} " * 20})
+    assert len(counted) >= 5
+    # The first reads and writes more, and so do those that put several notes together.
+    assert median(counted) <= 6, counted
 
 
 class OnPostgresql(SameAnswers):

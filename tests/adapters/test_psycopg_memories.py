@@ -586,6 +586,7 @@ def test_the_index_of_the_server_finds_nearly_all_of_the_nearest(
 ) -> None:
     """In a view that sees a part of them; those that are history only where they are asked for; none of others."""
     monkeypatch.setattr(nearest, "EXACT_MEMORIES", 0)
+    monkeypatch.setattr(nearest, "COMPARED_FOR_ONE", 0)
     chance = Random(3)  # noqa: S311  # repeatable
     scopes = [ANN, ANN, OTHER_BOT, BOB]
     facts = [made_memory(f"fact {number}", scopes[number % 4], memory_id=f"m{number}") for number in range(600)]
@@ -625,6 +626,27 @@ def test_the_index_of_the_server_finds_nearly_all_of_the_nearest(
     assert search.fault == ""
     everybody.execute(f"DROP INDEX {search._name}".encode())
     assert "have no index on the server" in search.fault
+
+
+def test_a_view_of_a_part_has_all_compared_where_the_index_would_look_at_many_others(
+    store: PostgresqlMemoryStore, everybody: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what each costs: of a part in ten thousand, the index would have found nearly none."""
+    monkeypatch.setattr(nearest, "EXACT_MEMORIES", 0)
+    monkeypatch.setattr(nearest, "MOST_LOOKED", 1)
+    chance = Random(3)  # noqa: S311  # repeatable
+    facts = [
+        made_memory(f"fact {number}", BOB if number % 100 else ANN, memory_id=f"m{number}") for number in range(900)
+    ]
+    vectors = {each.memory_id: [chance.gauss(0, 1) for _ in range(9)] for each in facts}
+    store.add(facts)
+    store.put_vectors("part", 9, vectors)
+    everybody.execute("ANALYZE memory_nearest")
+    search = store.nearest("part", 9)
+    assert search is not None
+    exact = VectorSearch(ExactIndex("part", 9), store.vectors_of("part", 9))
+    for name in ("m0", "m1", "m300"):
+        assert [*search.search(vectors[name], SEEN, limit=9)] == [*exact.search(vectors[name], SEEN, limit=9)]
 
 
 def test_a_role_that_may_only_read_and_write_rows_has_the_index_too(

@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
-from squidbot.adapters.psycopg import server
+from squidbot.adapters.psycopg import PostgresqlMemoryStore, server
 from squidbot.cli import main
 from squidbot.core.errors import StoreError
+from squidbot.testing import made_memory
+from squidbot.testing.memories import SEEN
 from squidbot.testing.values import made_message, made_summary
 from tests.postgresql import connected, new_schema, opened
 
@@ -86,6 +88,51 @@ def test_the_printed_statements_make_the_same_tables(run: Callable[..., Result],
         store.append("s", 0, [made_message(0)])
 
 
+def test_pgvector_that_comes_after_the_tables_is_used_once_they_are_migrated(
+    run: Callable[..., Result], place: Path, direct: str
+) -> None:
+    """Doctor says so before; then it has the vectors of all tenants, and those that older programs still add."""
+    name, owner = f"late{new_schema()}", f"owner{new_schema()}"
+    with connected(direct) as operator:
+        operator.execute(f"CREATE DATABASE {name}".encode())
+        operator.execute(f"CREATE ROLE {owner} LOGIN".encode())
+    superuser = direct.replace("@/postgres?", f"@/{name}?")
+    with connected(superuser) as operator:
+        operator.execute(f"CREATE SCHEMA squidbot AUTHORIZATION {owner}".encode())
+    url = superuser.replace("postgres@", f"{owner}@")
+    settings(place, url)
+    assert run("store", "migrate").exit_code == 0
+    with connected(url) as tables:
+        tables.execute("SELECT squidbot.separate_tenants()")
+
+    def put(store: PostgresqlMemoryStore, memory: str, *vector: float) -> None:
+        store.add([made_memory(memory, memory_id=memory)])
+        store.put_vectors("m", 2, {memory: vector})
+
+    with PostgresqlMemoryStore(url, tenant="a") as one, PostgresqlMemoryStore(url, tenant="b") as two:
+        put(one, "tea", 1.0, 0.0)
+        put(two, "cup", 1.0, 0.1)
+        assert one.nearest("m", 2) is None
+        assert "pgvector" not in run("store", "doctor").output
+        with connected(superuser) as operator:
+            operator.execute("CREATE EXTENSION vector")
+        assert "pgvector came after the tables" in run("store", "doctor").output
+        assert run("store", "migrate", "--check").exit_code == 1
+        assert "pgvector compares the vectors from now on" in run("store", "migrate").output
+        assert run("store", "migrate", "--check").exit_code == 0
+        assert "pgvector" not in run("store", "doctor").output + run("store", "migrate").output
+        put(one, "walrus", 0.0, 1.0)
+    for tenant, due in (("a", ["tea", "walrus"]), ("b", ["cup"])):
+        with PostgresqlMemoryStore(url, tenant=tenant) as store:
+            search = store.nearest("m", 2)
+            assert search is not None
+            assert search.fault == ""
+            assert search._has_index()
+            assert [*search.search((1.0, 0.0), SEEN)] == due
+            for table in ("memory_nearest", "memory_vectors", "memories", "memory_models"):
+                assert {of for (of,) in store._server.rows(f"SELECT tenant FROM {{schema}}.{table}")} == {tenant}  # noqa: S608
+
+
 def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: Path, postgresql: str) -> None:
     """A changed row, a missing one, an index without its words; nothing is written."""
     schema = new_schema()
@@ -104,6 +151,53 @@ def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: P
     (wrong,) = json.loads(done.output)["damaged"].values()
     assert [text[:11] for text in wrong[:2]] == ["message 68 ", "message 69 "]
     assert wrong[2] == "the search index of messages 0 to 63 is wrong"
+
+
+def test_doctor_looks_at_all_tenants(run: Callable[..., Result], place: Path, postgresql: str) -> None:
+    """Each is named; without the option only that of the settings is looked at, and a file has none."""
+    schema = new_schema()
+    settings(place, postgresql, schema=schema, tenant="bob")
+    for tenant in ("ann", "bob", None):
+        with opened(postgresql, schema=schema, tenant=tenant) as store:
+            store.append("s", 0, [made_message(0), made_message(1)])
+    assert run("store", "doctor", "--all-tenants").exit_code == 0
+    with connected(postgresql, schema) as operator:
+        operator.execute("UPDATE messages SET payload = 'x' WHERE seq = 1 AND tenant = 'ann'")
+    assert run("store", "doctor").exit_code == 0
+    told = run("store", "doctor", "--all-tenants")
+    assert told.exit_code == 4
+    lines = told.output.splitlines()
+    assert [line for line in lines[1:] if "whole" in line or "DAMAGED" in line] == [
+        "no tenant: whole", "ann: DAMAGED", "bob: whole"
+    ]  # fmt: skip
+    values = json.loads(run("store", "doctor", "--all-tenants", "--json").output)
+    assert (values["whole"], values["sessions"], values["messages"]) == (False, 3, 6)
+    assert [(one["tenant"], one["whole"], [*one["damaged"]]) for one in values["tenants"]] == [
+        ("", True, []),
+        ("ann", False, ["s"]),
+        ("bob", True, []),
+    ]
+    assert run("store", "doctor", "--all-tenants", "--store", "other.db").exit_code == 2
+
+
+def test_doctor_of_all_tenants_says_where_it_may_not_see_them(
+    run: Callable[..., Result], place: Path, direct: str, names: dict[str, str]
+) -> None:
+    """Where tenants are separated, a role without BYPASSRLS would see one of them: that is no check of all."""
+    schema = names["squidbot"]
+    with connected(as_role(direct, names["squidbot_owner"])) as operator:
+        operator.execute(f"SELECT {schema}.separate_tenants()".encode())
+    for tenant in ("ann", "bob"):
+        with opened(as_role(direct, names["agents"]), schema=schema, tenant=tenant) as store:
+            store.append("s", 0, [made_message(0)])
+    for role in (names["agents"], names["squidbot_owner"]):
+        settings(place, as_role(direct, role), schema=schema)
+        refused = run("store", "doctor", "--all-tenants")
+        assert refused.exit_code == 1
+        assert "use a role with BYPASSRLS" in refused.output
+    settings(place, direct, schema=schema)
+    told = json.loads(run("store", "doctor", "--all-tenants", "--json").output)
+    assert [one["tenant"] for one in told["tenants"]] == ["ann", "bob"]
 
 
 @pytest.fixture

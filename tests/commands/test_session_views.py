@@ -562,9 +562,19 @@ def test_log_parts_the_results_of_one_message(copied: Callable[..., Result]) -> 
 
 
 def test_sessions_lists_them_with_what_can_be_told(run: Callable[..., Result]) -> None:
-    """A line for each: messages, requests, tokens of the newest, the plan and why it was made, the window."""
+    """A line for each: messages, requests, tokens of the newest, the plan and why it was made, window and model."""
     lines = run("session", "list").output.splitlines()
-    assert lines[0].split() == ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
+    assert lines[0].split() == [
+        "session",
+        "messages",
+        "begun",
+        "newest",
+        "requests",
+        "tokens",
+        "plan",
+        "window",
+        "model",
+    ]
     assert [line.split()[0] for line in lines[1:]] == ["support/43", "support/42", "对话?[31m", "empty"]
     told = lines[2].split()
     assert (told[1], told[-1]) == ("96", "3,000")

@@ -117,8 +117,9 @@ CREATE TABLE {schema}.memory_vectors(
 ALTER TABLE {schema}.memory_vectors ALTER COLUMN vector SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX memory_vectors_place ON {schema}.memory_vectors(tenant, no, place);
 
--- The same vectors in 16 bits a number, where the server has the extension pgvector, or may get it.
-DO $$
+-- Makes the table of the same vectors in 16 bits a number, where the server has the extension pgvector, or may get it. It
+-- waits for whoever writes facts: each who comes later sees the table (`NOTE`), and fills it.
+CREATE FUNCTION {schema}.use_pgvector() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     BEGIN
         CREATE EXTENSION IF NOT EXISTS vector;
@@ -128,6 +129,7 @@ BEGIN
     END;
     PERFORM set_config('search_path', quote_ident(n.nspname), true)
         FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
+    LOCK TABLE {schema}.memory_changes IN EXCLUSIVE MODE;
     CREATE TABLE {schema}.memory_nearest(
         tenant text NOT NULL DEFAULT {schema}.tenant(),
         key bigint NOT NULL,
@@ -141,8 +143,12 @@ BEGIN
         vector halfvec NOT NULL,
         PRIMARY KEY(tenant, key, space)
     ) WITH (toast_tuple_target = 8160);        -- in the row, as long as it fits its page
-    CREATE INDEX memory_nearest_of_owner ON {schema}.memory_nearest(tenant, space, owner);
+    CREATE INDEX memory_nearest_of_owner ON {schema}.memory_nearest(tenant, space, owner, holds);
+    CREATE INDEX memory_nearest_of_bot ON {schema}.memory_nearest(tenant, space, bot, holds);
+    CREATE INDEX memory_nearest_of_agent ON {schema}.memory_nearest(tenant, space, agent, holds);
+    CREATE INDEX memory_nearest_of_model ON {schema}.memory_nearest(tenant, space, model, holds);
 END $$;
+SELECT {schema}.use_pgvector();
 
 -- Makes the index of a model's vectors, with the rights of whom the tables belong to. Vectors are added to it as they
 -- come: made while there are few, it keeps nobody waiting.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from hashlib import sha256
+from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
     from squidbot.adapters.psycopg.server import Server
-    from squidbot.core.memories import FactCategory, Mark, Memory
+    from squidbot.core.memories import FactCategory, Isolation, Mark, Memory
     from squidbot.core.memory.words import Days
 
 # Whole columns at once: one statement for any number of memories.
@@ -92,24 +93,25 @@ PUT_MARK = (
 )
 
 
-def _listing(names: str, view: View, bounds: str) -> str:
-    """Return the statement that reads memories of a view, newest first.
+def _listing(names: str, isolation: Isolation, bounds: str) -> str:
+    """Return the statement that reads memories of views, newest first.
 
     An index has them by category, those that hold apart from history: what each part has is merged.
     """
     return (
-        f"SELECT {names} FROM unnest(%s::bytea[], %s::boolean[]) AS part(of_category, is_held) "  # noqa: S608
-        "CROSS JOIN LATERAL ("
+        f"SELECT {names} FROM unnest(%s::bigint[], %s::bytea[], %s::boolean[]) "  # noqa: S608
+        "AS part(of_view, of_category, is_held) CROSS JOIN LATERAL ("
         "SELECT * FROM {schema}.memories m WHERE m.tenant = {schema}.tenant() "
-        f"AND m.{VIEW_COLUMNS[view.isolation]} = %s "
+        f"AND m.{VIEW_COLUMNS[isolation]} = of_view "
         f"AND m.holds = is_held AND m.category = of_category AND {bounds} "
         "ORDER BY m.time DESC, m.key DESC LIMIT %s) m ORDER BY m.time DESC, m.key DESC LIMIT %s"
     )
 
 
-def _parts(categories: Iterable[FactCategory], *, past: bool) -> tuple[list[bytes], list[bool]]:
-    parts = [(category.encode(), holds) for category in categories for holds in ((True, False) if past else (True,))]
-    return [category for category, _ in parts], [holds for _, holds in parts]
+def _parts(views: Iterable[View], categories: Iterable[FactCategory], *, past: bool) -> Iterable[list[Any]]:
+    held = (True, False) if past else (True,)
+    parts = product(map(view_digest, views), [category.encode() for category in categories], held)
+    return map(list, zip(*parts, strict=True))
 
 
 def _digests(names: Iterable[str]) -> list[bytes]:
@@ -186,11 +188,30 @@ class FactRows:
             DamagedMemoryError: a row does not match its checksum.
         """
         place = self._place(view, after) if after else (float("inf"), 0)
-        statement = _listing(MEMORY_COLUMNS, view, "(m.time, m.key) < (%s, %s)")
-        parts = _parts([category] if category else CATEGORIES, past=past)
-        rows = self._read(statement, (*parts, view_digest(view), *place, max(limit, 0), max(limit, 0)))
+        statement = _listing(MEMORY_COLUMNS, view.isolation, "(m.time, m.key) < (%s, %s)")
+        parts = _parts([view], [category] if category else CATEGORIES, past=past)
+        rows = self._read(statement, (*parts, *place, max(limit, 0), max(limit, 0)))
         memories = (decode(row)[1] for row in rows)
         return [memory for memory in memories if View(memory.scope, view.isolation).key == view.key]
+
+    def newest(self, views: Sequence[View], limit: int) -> list[dict[FactCategory, list[Memory]]]:
+        """Return the memories of views that hold, by category, newest first, at most `limit` of each.
+
+        Raises:
+            DamagedMemoryError: a row does not match its checksum.
+        """
+        if not views:
+            return []
+        isolation = views[0].isolation
+        parts = _parts(views, CATEGORIES, past=False)
+        rows = self._read(_listing(MEMORY_COLUMNS, isolation, "true"), (*parts, max(limit, 0), None))
+        found: dict[tuple[str, ...], dict[FactCategory, list[Memory]]]
+        found = {view.key: {kind: [] for kind in CATEGORIES} for view in views}
+        for row in rows:
+            memory = decode(row)[1]
+            if (of_view := found.get(View(memory.scope, isolation).key)) is not None:
+                of_view[memory.category].append(memory)
+        return [found[view.key] for view in views]
 
     def _place(self, view: View, memory_id: str) -> tuple[float, int]:
         """Return a memory's place in listings, also if it was forgotten.
@@ -209,8 +230,8 @@ class FactRows:
 
     def of_days(self, view: View, days: Days, limit: int) -> list[int]:
         """Return the keys of at most `limit` memories of a view from these days, newest first."""
-        statement = _listing("key", view, "m.time >= %s AND m.time < %s")
-        cells = (*_parts(CATEGORIES, past=True), view_digest(view), *seconds_of(days), limit, limit)
+        statement = _listing("key", view.isolation, "m.time >= %s AND m.time < %s")
+        cells = (*_parts([view], CATEGORIES, past=True), *seconds_of(days), limit, limit)
         return [key for (key,) in self._read(statement, cells)]
 
     def write(self, rows: Sequence[tuple[int, Memory]]) -> None:

@@ -11,7 +11,7 @@ from squidbot.adapters.common.postings import search_memories
 from squidbot.adapters.psycopg.facts import FactRows, KnownMemories
 from squidbot.adapters.psycopg.nearest import PgvectorSearch
 from squidbot.adapters.psycopg.server import SNAPSHOT, Server, ServerStore
-from squidbot.adapters.psycopg.vectors import MOST_DIMENSIONS, PostgresqlVectors, VectorTables, home_of
+from squidbot.adapters.psycopg.vectors import HOME, MOST_DIMENSIONS, PostgresqlVectors, VectorTables, home_of
 from squidbot.adapters.psycopg.words import RULES_OF_LISTS, MemoryWords, OtherRulesError, ViewLists
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.memories import passage_of, refuse_missing
@@ -32,11 +32,12 @@ T = TypeVar("T")
 # until the transaction ends; so the others read what is there under the lock.
 CHANGE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended({schema_text} || ' ' || {schema}.tenant(), 0))"
-# Notes the change; returns whether it is new, and by which rules the lists of words were made.
+# Notes the change; returns whether it is new, by which rules the lists of words were made, and pgvector's schema.
 NOTE = (
-    "WITH new AS (INSERT INTO {schema}.memory_changes(id) VALUES(%s) ON CONFLICT DO NOTHING RETURNING 1), old AS ("
+    "WITH new AS (INSERT INTO {schema}.memory_changes(id) VALUES(%s) ON CONFLICT DO NOTHING RETURNING 1), old AS ("  # noqa: S608
     "DELETE FROM {schema}.memory_changes WHERE tenant = {schema}.tenant() AND at < now() - interval '1 hour') "
-    "SELECT EXISTS(SELECT 1 FROM new), (SELECT number FROM {schema}.memory_rules WHERE tenant = {schema}.tenant())"
+    "SELECT EXISTS(SELECT 1 FROM new), (SELECT number FROM {schema}.memory_rules WHERE tenant = {schema}.tenant()), "
+    f"({HOME})"
 )
 NEXT_KEYS: Mapping[str, int] = {}
 # Memories to read and index at once.
@@ -277,6 +278,14 @@ class PostgresqlMemoryStore(ServerStore):
         """
         return self._seen(lambda rows: rows.listed(view, category, limit, after, past=past))
 
+    def newest(self, views: Sequence[View], *, limit: int = 100) -> list[dict[FactCategory, list[Memory]]]:
+        """Return the memories of each view that hold, by category, in one statement: the newest first.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._seen(lambda rows: rows.newest(views, limit))
+
     def search(  # noqa: PLR0913  # as the port has it
         self,
         query: str,
@@ -458,10 +467,10 @@ class PostgresqlMemoryStore(ServerStore):
         def write(connection: Connection[Any], _again: bool) -> T:  # noqa: FBT001
             with self._server.transaction(connection, CHANGE):
                 self._server.execute(connection, LOCK, ())
-                is_new, rules = self._server.execute(connection, NOTE, (change,))[0]
+                is_new, rules, home = self._server.execute(connection, NOTE, (change,))[0]
                 if not is_new:
                     return done[-1]
-                writer = FactWriter(self._server, self._home, connection)
+                writer = FactWriter(self._server, home or "", connection)
                 if rules != RULES_OF_LISTS:
                     writer.index_anew()
                 done.append(act(writer))

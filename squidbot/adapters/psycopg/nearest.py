@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from squidbot.adapters.common.memories import VIEW_COLUMNS, view_digest, view_digests
+from squidbot.adapters.common.memories import VIEW_COLUMNS, view_digest
 from squidbot.adapters.psycopg.server import SNAPSHOT
-from squidbot.adapters.psycopg.vectors import PostgresqlVectors, VectorTables, as_text, space_of
-from squidbot.adapters.psycopg.words import COUNTED
+from squidbot.adapters.psycopg.vectors import INDEX, PostgresqlVectors, VectorTables, as_text, space_of
 from squidbot.core.errors import StoreError
 from squidbot.core.vectors import dots, unit
 
@@ -22,21 +21,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# An owner with fewer memories has all compared: some milliseconds. With more, an index finds nearly all of the nearest.
-EXACT_MEMORIES = 10_000
+# A view that sees no more memories has all compared, a microsecond each. Of many, an index finds nearly all of the
+# nearest; a vector that it looks at costs as much as so many that are compared, and all owners' are in its way.
+EXACT_MEMORIES, COMPARED_FOR_ONE = 10_000, 35
 # How many candidates the index follows, at least, and how many vectors it looks at where others' are in between.
 CANDIDATES, MOST_LOOKED = 200, 200_000
 INDEXED = "SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = {schema_text} AND indexname = %s"
-INDEX = "SELECT {schema}.index_vectors(%s::bigint, %s::integer)"
+SEEN = (
+    "SELECT live, past, coalesce((SELECT reltuples FROM pg_catalog.pg_class "
+    "WHERE relnamespace = {schema_text}::regnamespace AND relname = %s), 0) "
+    "FROM {schema}.memory_views WHERE tenant = {schema}.tenant() AND view = %s"
+)
 EXACTLY = (
     "SELECT place, vector OPERATOR({{vector}}.<=>) %s::{{vector}}.halfvec FROM {{schema}}.memory_nearest "
-    "WHERE tenant = {{schema}}.tenant() AND space = {space} AND owner = %s AND {column} = %s{holding} "
+    "WHERE tenant = {{schema}}.tenant() AND space = {space} AND {column} = %s{holding} "
     "ORDER BY 2, place DESC LIMIT %s"
 )
 BY_INDEX = (
     "SELECT place, vector::{{vector}}.halfvec({size}) OPERATOR({{vector}}.<=>) %s::{{vector}}.halfvec({size}) "
-    "FROM {{schema}}.memory_nearest WHERE tenant = {{schema}}.tenant() AND space = {space} AND owner = %s "
-    "AND {column} = %s{holding} ORDER BY 2 LIMIT %s"
+    "FROM {{schema}}.memory_nearest WHERE tenant = {{schema}}.tenant() AND space = {space} AND {column} = %s{holding} "
+    "ORDER BY 2 LIMIT %s"
 )
 SETTINGS = (
     "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
@@ -107,19 +111,19 @@ class PgvectorSearch:
         if len(vector) != self._dimension:
             raise ValueError(f"a vector of {len(vector)} numbers, where {self._model!a:.80} has {self._dimension}")
         asked, most = as_text(unit(vector)), max(limit, 0)
-        owner = view_digests(view.scope)[0]
-        cells = (asked, owner, view_digest(view), most)
+        sees = view_digest(view)
 
         def near(rows: VectorTables) -> list[tuple[float, int]]:
-            counted = rows.read(COUNTED, ([owner],))
-            is_small = sum(live + gone for _, live, gone, *_ in counted) <= EXACT_MEMORIES
-            if not is_small:
+            (live, gone, indexed), *_ = rows.read(SEEN, (self._name, sees)) or [(0, 0, 0)]
+            seen = live + (gone if past else 0)
+            is_exact = seen <= EXACT_MEMORIES or seen * seen <= COMPARED_FOR_ONE * most * indexed
+            if not is_exact:
                 rows.read(SETTINGS, (str(min(1000, max(CANDIDATES, 2 * most))), str(MOST_LOOKED)))
             column, holding = VIEW_COLUMNS[view.isolation], "" if past else " AND holds"
-            text = (EXACTLY if is_small else BY_INDEX).format(
+            text = (EXACTLY if is_exact else BY_INDEX).format(
                 space=self._space, size=self._dimension, column=column, holding=holding
             )
-            return [(distance, -place) for place, distance in rows.read(text, cells)]
+            return [(distance, -place) for place, distance in rows.read(text, (asked, sees, most))]
 
         return [-place for _, place in sorted(self._run(near))]
 

@@ -14,6 +14,7 @@ from importlib.resources import files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import sql
@@ -21,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolTimeout
 
 from squidbot.adapters.psycopg.connections import SharedConnections, is_lost, is_pooled
+from squidbot.adapters.psycopg.vectors import fill_nearest
 from squidbot.core.errors import StoreError, UnconfirmedError
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ FIRST_WAIT_SECONDS, LAST_WAIT_SECONDS = 0.02, 0.5
 RECONNECT_SECONDS = 2.0
 # How long whoever waits for a lock sleeps between two looks.
 LOCK_WAIT_SECONDS = 0.2
+# For how long the version of the tables is not asked again: a program that is long at work notices an update.
+TOGETHER_SECONDS = 1.0
 # Errors that another attempt may mend: serialization failure, deadlock, lock timeout, too many connections, the server
 # shuts down, has crashed, is starting, or is a standby, an idle transaction was ended.
 PASSING = frozenset({"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "25006", "25P03"})
@@ -80,6 +84,8 @@ HEALTH = (
 # The connections of this process by address, their number and process, and how many use each.
 _SHARED = dict[tuple[str, int, int], SharedConnections]()
 _USERS = Counter[SharedConnections]()
+# The version of each schema's tables, and until when it is taken as said, by the connections that asked.
+_VERSIONS = WeakKeyDictionary["ConnectionPool[Any] | SharedConnections", dict[str, tuple[int, float]]]()
 _OPENING = Lock()
 
 
@@ -319,8 +325,21 @@ class Server:
             )
 
     def version(self) -> int:
-        """Return the number of the newest migration that the database has; 0 for none."""
-        return self.run(self._version)
+        """Return the number of the newest migration that the database has; 0 for none.
+
+        Sessions, facts and commands that begin together on the same connections ask it once.
+        """
+
+        def asked(connection: Connection[Any]) -> int:
+            seen, now = _VERSIONS.setdefault(self._given or self._connections(), {}), time.monotonic()
+            found, until = seen.get(self.schema, (0, now))
+            if now >= until:
+                found = self._version(connection)
+                if found == NEWEST:  # another one is about to change
+                    seen[self.schema] = found, now + TOGETHER_SECONDS
+            return found
+
+        return self.run(asked)
 
     def _version(self, connection: Connection[Any]) -> int:
         # `to_regclass` may answer from a cache that does not know yet what another transaction has just made.
@@ -334,8 +353,21 @@ class Server:
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
         return sessions, messages, size_bytes
 
+    def tenants(self) -> list[str]:
+        """Return all tenants that have sessions, by name; "" are the rows of no tenant.
+
+        Raises:
+            StoreError: the tables are missing, of another version, or show this role the rows of one tenant only.
+        """
+        self.ready(create=False)
+        if self.rows(SEES_ONE) == [(True,)]:
+            raise StoreError(
+                "PostgreSQL: row level security shows this role the rows of one tenant: use a role with BYPASSRLS"
+            )
+        return [name for (name,) in self.rows(TENANTS)]
+
     def migrate(self) -> int:
-        """Bring the tables to this version; return how many migrations were applied.
+        """Bring the tables to this version; return how many migrations were applied. An extension pgvector is used.
 
         Raises:
             StoreError: a newer squidbot made them, or the rights are missing.
@@ -349,9 +381,23 @@ class Server:
             self.refuse_newer(before)
             for statement in self._due(connection, before):
                 connection.execute(statement)
-            if before < NEWEST and connection.execute(self.named(ARE_SEPARATE)).fetchone() == (True,):
+            are_separate = connection.execute(self.named(ARE_SEPARATE)).fetchone() == (True,)
+            is_unused = self._has_unused_pgvector(connection)
+            if is_unused:
+                connection.execute(self.named("SELECT {schema}.use_pgvector()"))
+                for table in ("memories", "memory_models", "memory_vectors") if are_separate else ():
+                    connection.execute(self.named(f"ALTER TABLE {{schema}}.{table} NO FORCE ROW LEVEL SECURITY"))
+                fill_nearest(self, connection)
+            if are_separate and (before < NEWEST or is_unused):
                 connection.execute(self.named("SELECT {schema}.separate_tenants()"))  # new tables, too
         return NEWEST - before
+
+    def has_unused_pgvector(self) -> bool:
+        """Return whether the extension came after the tables, so that the server compares no vectors: migrate."""
+        return self.run(self._has_unused_pgvector)
+
+    def _has_unused_pgvector(self, connection: Connection[Any]) -> bool:
+        return connection.execute(self.named(UNUSED)).fetchone() == (True,)
 
     def due(self, version: int) -> list[bytes]:
         """Return the statements that bring the tables of a version to this one."""
@@ -399,7 +445,14 @@ class Server:
         return secrets_of(self._url)
 
 
+UNUSED = (
+    "SELECT EXISTS(SELECT 1 FROM pg_extension WHERE extname = 'vector') AND ARRAY['memory_vectors'] = ARRAY("
+    "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = {schema_text} "
+    "AND tablename IN ('memory_vectors', 'memory_nearest'))"
+)
 ARE_SEPARATE = "SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{schema}.sessions'::regclass"
+SEES_ONE = "SELECT row_security_active('{schema}.sessions'::regclass)"
+TENANTS = "SELECT DISTINCT tenant FROM {schema}.sessions ORDER BY tenant"
 TABLE_OF_MIGRATIONS = (
     "CREATE TABLE {schema}.migrations(number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
 )

@@ -101,8 +101,10 @@ _SUMMARIES = f"SELECT {_SUMMARY} FROM (SELECT s.no {_OF}) s JOIN {{schema}}.summ
 NAMED = f"{_SUMMARIES} u.key = ANY(%s)"
 INSIDE = f"{_SUMMARIES} u.first_seq BETWEEN %s AND %s AND u.last_seq <= %s"
 PUT = (
-    "SELECT {schema}.put(%s, %s, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, "
-    "%s, %s, %s, %s, %s, %s, %s)"
+    "SELECT {schema}.put(a, b, c, d, e, f, g, h, i, j, k, l, m, n) FROM unnest(%b::bytea[], %b::bytea[], %s::bigint[], "
+    "%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[], "
+    "%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, place) "
+    "ORDER BY place"
 )
 REMOVE = (
     "DELETE FROM {schema}.summaries WHERE key = ANY(%s) AND session = "
@@ -447,21 +449,24 @@ class PostgresqlStore(ServerStore):
         """Count a session as last written to at `time`, if that is earlier: it is the copy of one."""
         self._server.rows(DATE_BACK, (time, _key(session_id), time))
 
-    def put(self, summary: Summary) -> None:
-        """Store a summary; durable on return. Storing an equal one again does nothing.
+    def put(self, *summaries: Summary) -> None:
+        """Store summaries, all but refused ones; durable on return. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text has that id, or a value can't be stored.
+            StoreError: another text has an id, or nothing was written: a value can't be stored.
         """
-        session_id = summary.session_id
-        cells = as_bytes(encode_summary(0, summary))[1:]
-        id_, first, last, estimate, bound, check, *texts = cells
-        named = _text(session_id), _key(session_id), first, last, estimate, bound, check, sha256(id_).digest(), id_
-        if not self._server.rows(PUT, (*named, *texts))[0][0]:
-            raise StoreError(
-                f"summary {summary.summary_id!r} of session {shown_id(session_id)} is there with another text; "
-                "nothing was written"
-            )
+        cells = []
+        for summary in summaries:
+            id_, first, last, estimate, bound, check, *texts = as_bytes(encode_summary(0, summary))[1:]
+            session = _text(summary.session_id), _key(summary.session_id)
+            cells.append((*session, first, last, estimate, bound, check, sha256(id_).digest(), id_, *texts))
+        put = self._server.rows(PUT, _columns(cells, 14)) if cells else []
+        for summary, (is_there,) in zip(summaries, put, strict=True):
+            if not is_there:
+                raise StoreError(
+                    f"summary {summary.summary_id!r} of session {shown_id(summary.session_id)} is there with another "
+                    "text; it was not written"
+                )
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good; ignore unknown ids. See `forget` for their bytes."""

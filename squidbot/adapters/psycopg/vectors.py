@@ -99,7 +99,7 @@ HOLDING = (
 PLACES = "SELECT place FROM {schema}.memory_vectors WHERE tenant = {schema}.tenant() AND no = %s ORDER BY place"
 KEYS_AT = "SELECT key FROM {schema}.memory_vectors WHERE tenant = {schema}.tenant() AND no = %s AND place = ANY(%s)"
 
-# The table that pgvector searches: there only where the server had the extension when the tables were made.
+# The table that pgvector searches: there only where the server had the extension when the tables were last migrated.
 HOME = (
     "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
     "WHERE e.extname = 'vector' AND EXISTS ("
@@ -112,9 +112,40 @@ PUT_NEAREST = (
     "AS n(key, place, owner, bot, agent, model, holds, vector) ON CONFLICT (tenant, key, space) "
     "DO UPDATE SET place = excluded.place, vector = excluded.vector"
 )
+# What the table lacks that is made when there are vectors already, of all tenants.
+ALL_VECTORS = (
+    "SELECT v.tenant, o.name, o.dimension, v.key, v.place, m.owner, m.bot, m.agent, m.model, m.holds, v.vector "
+    "FROM {schema}.memory_vectors v JOIN {schema}.memory_models o ON o.tenant = v.tenant AND o.no = v.no "
+    "JOIN {schema}.memories m ON m.tenant = v.tenant AND m.key = v.key WHERE o.dimension <= %s"
+)
+FILL_NEAREST = (
+    "INSERT INTO {schema}.memory_nearest(tenant, space, key, place, owner, bot, agent, model, holds, vector) "
+    "VALUES(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
 HOLD_NEAREST = "UPDATE {schema}.memory_nearest SET holds = %s WHERE tenant = {schema}.tenant() AND key = %s"
 REMOVE_NEAREST = "DELETE FROM {schema}.memory_nearest WHERE tenant = {schema}.tenant() AND key = ANY(%s)"
 DROP_NEAREST = "DELETE FROM {schema}.memory_nearest WHERE tenant = {schema}.tenant() AND space = %s"
+
+
+INDEX = "SELECT {schema}.index_vectors(%s::bigint, %s::integer)"
+# Filled at once.
+FILLED_VECTORS = 1_000
+
+
+def fill_nearest(server: Server, connection: Connection[Any]) -> None:
+    """Give the new table of pgvector the vectors of all tenants, and its indexes; whoever migrates may see them."""
+    spaces = dict[int, int]()
+    with connection.cursor("vectors") as stored, connection.cursor() as filling:
+        stored.execute(server.named(ALL_VECTORS), (MOST_DIMENSIONS,), binary=True)
+        while rows := stored.fetchmany(FILLED_VECTORS):
+            cells = []
+            for tenant, model, dimension, *others, data in rows:
+                space = space_of(plain(model), dimension)
+                spaces[space] = dimension
+                cells.append((tenant, space, *others, as_text(unpacked(data))))
+            filling.executemany(server.named(FILL_NEAREST), cells)
+    for each in spaces.items():
+        server.execute(connection, INDEX, each)
 
 
 def home_of(server: Server, connection: Connection[Any]) -> str:

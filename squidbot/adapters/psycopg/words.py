@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from functools import lru_cache
 from hashlib import blake2b
-from heapq import nlargest
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from squidbot.adapters.common.memories import view_digest, view_digests
@@ -28,8 +28,8 @@ FORM = 1
 RULES_OF_LISTS = FORM * 1000 + RULES
 # Keys in a row: so many that it stays below the 2 KB from which PostgreSQL would store it elsewhere.
 KEYS = 240
-# A list that is so many times as long as what is sought in it is not made a set.
-SOUGHT = 16
+# In a list that is so many times as long as what is sought in it, to seek each is faster than to go through the list.
+SOUGHT = 64
 # The word of all memories of a view.
 ALL = ""
 
@@ -140,30 +140,31 @@ class MemoryWords:
 
     def write(self) -> None:
         """Write what was added and removed."""
-        changed = [(word, key) for part in (self._added, self._removed) for word, keys in part.items() for key in keys]
-        if not changed:
+        words = {*self._added, *self._removed}
+        if not words:
             return
+        changed = [(word, key) for word in words for key in self._added[word] ^ self._removed[word]]
         rows: defaultdict[int, dict[int, array[int]]] = defaultdict(dict)
         for word, first, data in self._read(PLACES, _columns(changed, 2)):
             rows[word][first] = unpacked_keys(data)
-        put: list[tuple[int, int, bytes]] = []
-        gone: list[tuple[int, int]] = []
-        for word in {*self._added, *self._removed}:
-            for first, keys, new in _parted(rows[word], self._added[word] - self._removed[word]):
-                left = sorted({*keys, *new} - (self._removed[word] - self._added[word]))
-                if left == [*keys]:
-                    continue
-                if not left:
-                    gone.append((word, first))
-                # A list that only grows has full rows; the others keep some room.
-                most = KEYS if not keys or (new and min(new) > keys[-1]) else max(KEYS // 2, 1)
-                parts = [left] if len(left) <= KEYS else [left[at : at + most] for at in range(0, len(left), most)]
-                firsts = (first, *(part[0] for part in parts[1:]))
-                put += [(word, at, packed_keys(part)) for at, part in zip(firsts, parts, strict=True) if part]
-        self._run(REMOVE, _columns(gone, 2))
-        self._run(PUT, _columns(put, 3))
+        written = [(word, first, keys) for word in words for first, keys in self._rewritten(word, rows[word])]
+        self._run(REMOVE, _columns([(word, first) for word, first, keys in written if not keys], 2))
+        self._run(PUT, _columns([(word, first, packed_keys(keys)) for word, first, keys in written if keys], 3))
         counts = [(view, *each) for view, each in self._counts.of_views.items()]
         self._run(COUNT, _columns(counts, 4))
+
+    def _rewritten(self, word: int, rows: dict[int, array[int]]) -> Iterator[tuple[int, list[int]]]:
+        """Yield the rows of a list that change: the first possible key, and the keys; none where the row goes."""
+        new, gone = self._added[word] - self._removed[word], self._removed[word] - self._added[word]
+        for first, keys, more in _parted(rows, new):
+            left = sorted({*keys, *more} - gone)
+            if left == [*keys]:
+                continue
+            # A list that only grows has full rows; the others keep some room.
+            is_growing = not keys or (more and min(more) > keys[-1])
+            most = KEYS if is_growing or len(left) <= KEYS else max(KEYS // 2, 1)
+            yield first, left[:most]
+            yield from ((left[at], left[at : at + most]) for at in range(most, len(left), most))
 
     def clear(self) -> None:
         """Remove all lists of the tenant, and note the rules by which they are made from now on."""
@@ -201,28 +202,12 @@ class _List:
         self.keys = array("q")
         self.since = 1 << 62
         self.rows = 0
-        self._set: set[int] | None = None
-
-    @property
-    def as_set(self) -> set[int]:
-        """The known keys."""
-        if self._set is None:
-            self._set = {*self.keys}
-        return self._set
-
-    def among(self, keys: set[int]) -> set[int]:
-        """Return those of some keys that it has."""
-        if len(self.keys) > SOUGHT * len(keys):
-            places = ((key, bisect_left(self.keys, key)) for key in keys)
-            return {key for key, at in places if at < len(self.keys) and self.keys[at] == key}
-        return self.as_set & keys
 
     def extend(self, rows: list[tuple[int, bytes]], asked: int) -> None:
         """Take the next older rows of those asked for."""
         self.keys = unpacked_keys(b"".join(data for _, data in sorted(rows))) + self.keys
         self.since = min(rows)[0] if len(rows) == asked else 0
         self.rows += asked
-        self._set = None
 
 
 class ViewLists:
@@ -260,7 +245,7 @@ class ViewLists:
         """Return the keys of at most `limit` memories that have each word, in any of its forms, newest first."""
         asked = [*words]
         found = [self._found(self._groups(asked, past=past), limit) for past in self._kinds if self.among]
-        return sorted({key for keys in found for key in keys}, reverse=True)[:limit]
+        return found[0] if len(found) == 1 else sorted({*chain(*found)}, reverse=True)[:limit]
 
     def _groups(self, words: Sequence[Sequence[str]], *, past: bool) -> list[tuple[int, ...]]:
         """Return the lists of each word's forms; of the view, too, where it has not all of its owner's memories."""
@@ -306,11 +291,21 @@ def rows_for(limit: int) -> int:
 
 def _newest(groups: list[list[_List]], since: int, limit: int) -> list[int]:
     """Return at most `limit` keys from `since` on that are in a list of each group, newest first."""
-    if len(groups) == 1:
-        found = {key for each in groups[0] for key in each.keys[-limit:]}
-        return nlargest(limit, (key for key in found if key >= since))
-    (first, *others) = sorted(groups, key=lambda group: sum(len(each.keys) for each in group))
-    left = first[0].as_set if len(first) == 1 else set[int]().union(*(each.as_set for each in first))
+    known = [[each.keys[bisect_left(each.keys, since) :] for each in group] for group in groups]
+    if len(known) == 1:
+        parts = [keys[-limit:] for keys in known[0]]
+        newest = parts[0].tolist() if len(parts) == 1 else sorted({*chain(*parts)})
+        return newest[: -limit - 1 : -1]
+    (first, *others) = sorted(known, key=lambda group: sum(map(len, group)))
+    left = {*chain(*first)}
     for group in others:
-        left = set[int]().union(*(each.among(left) for each in group))
-    return nlargest(limit, (key for key in left if key >= since))
+        left = {*chain(*(_among(keys, left) for keys in group))}
+    return sorted(left, reverse=True)[:limit]
+
+
+def _among(keys: array[int], sought: set[int]) -> set[int]:
+    """Return those of the sought keys that are there."""
+    if len(keys) < SOUGHT * len(sought):
+        return sought.intersection(keys)
+    places = ((key, bisect_left(keys, key)) for key in sought)
+    return {key for key, at in places if at < len(keys) and keys[at] == key}

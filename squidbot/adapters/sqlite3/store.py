@@ -286,14 +286,17 @@ class SqliteStore(StoreFile):
 
         return self._written(drop)
 
-    def put(self, summary: Summary) -> None:
-        """Store a summary; durable on return. Storing an equal one again does nothing.
+    def put(self, *summaries: Summary) -> None:
+        """Store summaries in one transaction; durable on return. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text has that id, or a value can't be stored.
+            StoreError: nothing was written: another text has an id, or a value can't be stored.
         """
+        if not summaries:
+            return
         with self._writing as connection:
-            rows.add_summary(connection, summary)
+            for summary in summaries:
+                rows.add_summary(connection, summary)
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good, including their bytes, as `forget` does; ignore unknown ids.

@@ -218,20 +218,21 @@ class InMemoryStore:
             self.drop(session_id)
             return True
 
-    def put(self, summary: Summary) -> None:
-        """Store a summary. Storing an equal one again does nothing.
+    def put(self, *summaries: Summary) -> None:
+        """Store summaries, up to one that is refused. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text has that id.
+            StoreError: another text has an id.
         """
         with self._lock:
-            session = self._find(summary.session_id)
-            if session.summaries.setdefault(summary.summary_id, summary) != summary:
-                raise StoreError(
-                    f"summary {summary.summary_id!a} of session {summary.session_id!a:.80} is there with another text; "
-                    "nothing was written"
-                )
-            self._sessions[summary.session_id] = session
+            for summary in summaries:
+                session = self._find(summary.session_id)
+                if session.summaries.setdefault(summary.summary_id, summary) != summary:
+                    raise StoreError(
+                        f"summary {summary.summary_id!a} of session {summary.session_id!a:.80} is there with another "
+                        "text; it was not written"
+                    )
+                self._sessions[summary.session_id] = session
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good; ignore unknown ids."""

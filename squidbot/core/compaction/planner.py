@@ -350,8 +350,9 @@ class PlanBuilder:
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.call.limit.bound)
-        blocks = (*kept, *self.context.blocks(segments, slim, base.markers, batch.summaries, kept))
-        rows = [row for step in base.tail.steps for row in step.messages if row.seq >= batch.tail_from_seq]
+        held = [row for step in base.tail.steps for row in step.messages]
+        blocks = (*kept, *self.context.blocks(segments, slim, base.markers, batch.summaries, kept, held))
+        rows = [row for row in held if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.context.renderer, self._dropped_before(rows))
         return view_of(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
@@ -968,21 +969,13 @@ RENEWED_FRACTION = 0.5
 
 
 class ExtendedNotes:
-    """A note taker that shows an extension's text in place of a note, for one compaction.
-
-    What language models wrote is looked up once: a retry, in this process or another one, finds the same.
-    """
+    """A note taker that shows an extension's text in place of a note, for one compaction."""
 
     def __init__(self, notes: NoteTaker, context: SessionContext, extended: CallExtensions | None = None) -> None:
         """Take the maker of notes, and the extensions."""
         self._notes = notes
         self._context = context
         self._extended = extended
-        notes.look_again()
-
-    def look_again(self) -> None:
-        """Have the next note look for what language models wrote meanwhile."""
-        self._notes.look_again()
 
     def reach(self, first_seq: int, new_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""

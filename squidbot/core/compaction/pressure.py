@@ -298,9 +298,6 @@ class NoteTaker(Protocol):
         The blocks in `new` among them are noted for the first time; `before` is sent verbatim beside it.
         """
 
-    def look_again(self) -> None:
-        """Have the next note look for what language models wrote meanwhile."""
-
     def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
 

@@ -61,8 +61,8 @@ def overview(store: MemoryStore | StandingFacts, view: View) -> tuple[Mapping[Fa
     Raises:
         StoreError: the store failed.
     """
-    files = sum(len(store.listed(cards, limit=COUNTED + 1)) for cards in view.searched(CARDS))
-    return {kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files
+    found, *cards = store.newest((view, *view.searched(CARDS)), limit=COUNTED + 1)
+    return found, sum(len(kept) for each in cards for kept in each.values())
 
 
 def sections(

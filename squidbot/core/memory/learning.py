@@ -357,8 +357,8 @@ def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, context
     """Return the memories of a view that candidates may repeat or replace."""
     found: dict[str, Memory] = {}
     is_all = True
-    for category in CATEGORIES if candidates else ():
-        listed = store.listed(context.view, category, limit=NEWEST)
+    (newest,) = store.newest([context.view], limit=NEWEST) if candidates else ({},)
+    for listed in newest.values():
         is_all = is_all and len(listed) < NEWEST
         found |= {memory.memory_id: memory for memory in listed}
     for candidate in () if is_all else candidates:

@@ -66,7 +66,7 @@ class SemanticStore:
         """
         self._store = store
         self.mark, self.supersede, self.from_session = store.mark, store.supersede, store.from_session
-        self.get, self.listed, self.forgotten = store.get, store.listed, store.forgotten
+        self.get, self.listed, self.newest, self.forgotten = store.get, store.listed, store.newest, store.forgotten
         self._make_embedder = embedder
         self._make_index = index
         self._report = report or (lambda _: None)

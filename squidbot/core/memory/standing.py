@@ -85,6 +85,16 @@ class StandingFacts:
             after = page[-1].memory_id
         return found
 
+    def newest(self, views: Sequence[View], *, limit: int = 100) -> list[dict[FactCategory, list[Memory]]]:
+        """Return memories as `MemoryStore.newest`; of a category where some don't stand, as `listed`."""
+        found = self.store.newest(views, limit=limit)
+        for view, of_view in zip(views, found, strict=True):
+            for kind, page in of_view.items():
+                shown = [one for one in self._shown(page, past=False).values() if one.category == kind]
+                full = len(page) == limit and len(shown) < limit
+                of_view[kind] = self.listed(view, kind, limit=limit) if full else shown
+        return found
+
     def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return hits as `MemoryStore.search`; one that holds again is found where what replaced it is."""
         wanted = limit

@@ -404,10 +404,6 @@ class Notebook:
         ledger = self.reached[last_seq, places]
         return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
 
-    def look_again(self) -> None:
-        """Have the next note look for what language models wrote meanwhile."""
-        self.texts = None
-
     def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the language models' summaries that notes on these messages take sentences from, oldest first."""
         if self.texts is None:
@@ -456,8 +452,8 @@ class Notebook:
         return (self._kept(),) if self.stored else ()
 
     def reopen(self) -> None:
-        """Drop the state, so that it is read from the store again."""
-        self.ledger, self.pending, self.ahead = None, [], None
+        """Drop the state, and what language models wrote, so that it is read from the store again."""
+        self.ledger, self.pending, self.ahead, self.texts = None, [], None, None
         self._end_event()
 
     def _end_event(self) -> None:

@@ -73,9 +73,12 @@ def writing_of(
     `made` are the notes that are not stored yet. A note that is no longer stored, because a message of it was
     forgotten, could have used every summary of its messages.
     """
-    shown = {one.summary_id for one in before}
-    is_new = any(one.summary_id and one.summary_id not in shown for one in after)
-    if not is_new or context.transcripts.last_record(context.session_id, SUMMARY.name) is None:
+    shown, told = {one.summary_id for one in before}, {one.summary_id: one.told_from for one in made}
+    new = [one.summary_id for one in after if one.summary_id and one.summary_id not in shown]
+    if (
+        all(told.get(name) == () for name in new)
+        or context.transcripts.last_record(context.session_id, SUMMARY.name) is None
+    ):
         return Usage(0)
     wanted = _used(context, after, made) - _used(context, before)
     found = [one for one in _written(context.session_id, context.transcripts) if one.summary_id in wanted]

@@ -342,20 +342,22 @@ class SessionContext(NamedTuple):
         """Return the runs of so many stored messages that are not on the session's line: edited, removed, on others."""
         return self.transcripts.gaps(messages) if isinstance(self.transcripts, LineStore) else ()
 
-    def blocks(
+    def blocks(  # noqa: PLR0913, PLR0917  # what is sent, and all that is at hand for it
         self,
         segments: Sequence[Segment],
         slim_tokens: int,
         markers: Markers,
         made: Sequence[Summary] = (),
         kept: Sequence[PlanBlock] = (),
+        held: Sequence[StoredMessage] = (),
     ) -> list[PlanBlock]:
         """Return segments as they are sent behind `kept` blocks.
 
-        Summaries that are not stored yet are taken from `made`. Marked lines of their messages come with them.
+        Summaries that are not stored yet are taken from `made`, messages in `held` are not read again. Marked lines of
+        their messages come with them.
         """
         texts = self._texts(segments, made)
-        rows = self._picked(segments)
+        rows = self._picked(segments, held)
         blocks: list[PlanBlock] = []
         told = any(one.segment.summary_id for one in kept)
         after = bool(kept) and unanswerable(kept[-1].parts[-1])
@@ -395,10 +397,12 @@ class SessionContext(NamedTuple):
         stored = self.summaries.by_id(self.session_id, wanted) if wanted else []
         return texts | {one.summary_id: one for one in stored}
 
-    def _picked(self, segments: Sequence[Segment]) -> dict[int, StoredMessage]:
-        seqs = sorted({seq for segment in segments for seq in segment.verbatim})
+    def _picked(self, segments: Sequence[Segment], held: Sequence[StoredMessage]) -> dict[int, StoredMessage]:
+        wanted = {seq for segment in segments for seq in segment.verbatim}
+        known = {row.seq: row for row in held if row.seq in wanted}
+        seqs = sorted(wanted - known.keys())
         found = self.transcripts.pick(self.session_id, seqs) if seqs else []
-        return {row.seq: row for row in self.renderer.all_counted(found)}
+        return known | {row.seq: row for row in self.renderer.all_counted(found)}
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return all messages of the steps that hold the named ones, in order, each once."""
@@ -512,7 +516,8 @@ def view_after(context: SessionContext, plan: PlanRecord, stored: CurrentView, m
     context = context.showing(plan)
     rows = [row for step in made.tail.steps for row in step.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
-    return _view_with(context, plan, (stored.lead, made.blocks), rows, counts)
+    grown = _grown(context, plan, (stored.lead, made.blocks), rows, counts)
+    return _with_asked(context, grown, stored.tail.steps) if counts.messages else grown
 
 
 def without_question(context: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
@@ -591,24 +596,35 @@ def _view_with(
     rows: Sequence[StoredMessage],
     counts: CurrentView,
 ) -> CurrentView:
-    lead, blocks = pieces
-    head = tuple(context.renderer.section(section) for section in plan.sections) if plan else ()
-    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-    grown = view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
+    grown = _grown(context, plan, pieces, rows, counts)
     if not rows and counts.messages:
         for newest in context.transcripts.newest(context.session_id, 0)[-1:]:  # none where a line has no message yet
             grown = grown._replace(turn=newest.turn, newest_time=newest.time)
     return _with_asked(context, grown) if counts.messages else grown
 
 
-def _with_asked(context: SessionContext, view: CurrentView) -> CurrentView:
+def _grown(
+    context: SessionContext,
+    plan: PlanRecord | None,
+    pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
+    rows: Sequence[StoredMessage],
+    counts: CurrentView,
+) -> CurrentView:
+    lead, blocks = pieces
+    head = tuple(context.renderer.section(section) for section in plan.sections) if plan else ()
+    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+    return view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
+
+
+def _with_asked(context: SessionContext, view: CurrentView, held: Sequence[Step] = ()) -> CurrentView:
     """Return the view with the cost of the message that opened the newest turn, if that is not sent.
 
-    A step that is sent as text, because a call or a result is missing, costs nothing here either.
+    A step that is sent as text, because a call or a result is missing, costs nothing here either. Steps in `held` are
+    not read again.
     """
     if any(part.first_seq == view.turn and part.kind in _SAID for part in reversed(view.sent)):
         return view
-    opened = steps_of(context.steps_with([view.turn]))[:1]
+    opened = [step for step in held if step.first_seq == view.turn] or steps_of(context.steps_with([view.turn]))[:1]
     return view._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else view
 
 

@@ -69,9 +69,6 @@ class Notes:
         self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(view)}")
         return self._made(first_seq, last_seq, limit_tokens)
 
-    def look_again(self) -> None:
-        """Find what was there."""
-
     def texts_on(self, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the summaries by a model that a test has."""
         return [one for one in self.texts if first_seq <= one.first_seq and one.last_seq <= last_seq]

@@ -398,10 +398,10 @@ class Meanwhile(InMemoryStore):
 
     act = staticmethod(lambda: None)
 
-    def put(self, summary: Summary) -> None:
-        """Store it, then let the other one act."""
-        super().put(summary)
-        if summary.by_model:
+    def put(self, *summaries: Summary) -> None:
+        """Store them, then let the other one act."""
+        super().put(*summaries)
+        if any(one.by_model for one in summaries):
             self.act()
 
 
@@ -485,12 +485,13 @@ class Late(InMemoryStore):
 
     first: Summary | None = None
 
-    def put(self, summary: Summary) -> None:
+    def put(self, *summaries: Summary) -> None:
         """Let the other one be first."""
-        if summary.by_model and self.first is None:
-            self.first = replace(summary, text="The other one.")
-            super().put(self.first)
-        super().put(summary)
+        for summary in summaries:
+            if summary.by_model and self.first is None:
+                self.first = replace(summary, text="The other one.")
+                super().put(self.first)
+        super().put(*summaries)
 
 
 def test_summary_of_a_process_that_was_faster_stays() -> None:
