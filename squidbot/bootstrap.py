@@ -22,6 +22,7 @@ from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import MemoryService, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
+from squidbot.wiring.claims import PLAN_CLAIM_SECONDS, claimed, wait
 from squidbot.wiring.extensions import Hooks, learn_model, watched_model, window_of
 from squidbot.wiring.journal import Journals
 from squidbot.wiring.prompting import PromptLibrary
@@ -37,7 +38,6 @@ from squidbot.wiring.registry import (
     store_given,
     store_name,
 )
-from squidbot.wiring.streams import wait
 from squidbot.wiring.turnlog import TurnLog
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class Wired:
             watch=relay.watch,
         )
         self.journals = Journals(loaded, relay)
-        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)
+        alone = partial(claimed, self.store, kind="plan", seconds=PLAN_CLAIM_SECONDS)
+        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait, alone)
         if loaded.settings.debug.turn_log:
             named = loaded.settings.debug.turn_log
             self.log_turns(loaded.absolute(named), f"{loaded.source}.debug.turn_log")

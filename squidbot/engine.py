@@ -70,7 +70,7 @@ from squidbot.services.background import (
 )
 from squidbot.session import Session
 from squidbot.wiring.calls import awaited, end_calls
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

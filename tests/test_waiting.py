@@ -12,7 +12,7 @@ import pytest
 
 import squidbot
 from squidbot.core.transcript import records
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable

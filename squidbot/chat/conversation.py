@@ -23,7 +23,8 @@ from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names
 from squidbot.tools.tool import Answer
-from squidbot.wiring.streams import PartialAnswer, wait
+from squidbot.wiring.claims import wait
+from squidbot.wiring.streams import PartialAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

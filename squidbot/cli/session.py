@@ -50,7 +50,7 @@ from squidbot.engine import Engine
 from squidbot.services.documents import DocumentSources
 from squidbot.services.forget import forget_document, forget_named
 from squidbot.tools.goals import goal_lines
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

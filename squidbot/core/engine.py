@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.summaries import Backoff, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.transcript.records import Wait
+    from squidbot.core.transcript.records import Claimed, Wait
     from squidbot.core.transcript.removals import Retraction
     from squidbot.core.transcript.snapshots import Retention
 
@@ -42,18 +42,20 @@ class ContextEngine:
         observer: Observer | None = None,
         retention: Retention = RETENTION,
         wait: Wait | None = None,
+        claimed: Claimed | None = None,
     ) -> None:
         """Take the ports. `codecs` by tag; `observer` is told what happens and must not raise.
 
         `retention` says when sessions make snapshots unasked, and which are kept; `wait`, how a call waits for others
-        who write to its session, None: not at all.
+        who write to its session, None: not at all; `claimed`, how of those who share a session one at a time makes a
+        plan, None: they all do.
         """
         self._transcripts = transcripts
         self._summaries = summaries
         self._codecs = codecs
         self._observer = observer
         self._retention = retention
-        self._wait = wait
+        self._wait, self._claimed = wait, claimed
         self._tries: Backoff | None = None
 
     def session(  # noqa: PLR0913, PLR0917  # where, and how it is read
@@ -134,4 +136,5 @@ class ContextEngine:
             self._summaries,
             Renderer(meter, self._codecs),
             wait=self._wait,
+            claimed=self._claimed,
         )

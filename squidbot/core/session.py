@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -14,7 +15,14 @@ from squidbot.core.budget import LEAST_FRACTION, reliability
 from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much, limit_as_before
 from squidbot.core.compaction.turn import Inputs, Planner, Room, arrival, decide, inputs_as_before
 from squidbot.core.compaction.undo import RAW, request_again, to_line, to_plan, to_the_one_before
-from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
+from squidbot.core.errors import (
+    BusyError,
+    DamagedStoreError,
+    NotFoundError,
+    SquidbotError,
+    StoreError,
+    UnconfirmedError,
+)
 from squidbot.core.event_builders import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.events import Event
 from squidbot.core.forgetting import (
@@ -38,7 +46,7 @@ from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN, Pin, Pins
-from squidbot.core.transcript.records import PAGE_MESSAGES, retry
+from squidbot.core.transcript.records import MOST_SECONDS, PAGE_MESSAGES, pauses, retry
 from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.scopes import MODEL, SCOPE, due_model, due_scope
 from squidbot.core.transcript.snapshots import SNAPSHOT, Retention, Snapshot, SnapshotIndex, check_name
@@ -63,6 +71,8 @@ if TYPE_CHECKING:
 
 # Makes a record of messages as they are stored.
 RecordOf: TypeAlias = "Callable[[Sequence[StoredMessage]], Record]"
+# Makes records of the view in front of which they are stored.
+Extra: TypeAlias = "Callable[[CurrentView], Sequence[Record]]"
 Done = TypeVar("Done")
 
 __all__ = ["CoreSession", "RestorePoints", "SessionState"]
@@ -72,7 +82,9 @@ NO_PIN = "nothing was pinned"
 NO_LONGER = "a fact in the requests was forgotten, or belongs to somebody else"
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*VIEW_KINDS, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
+OPENED_WITH = (*VIEW_KINDS, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name, SNAPSHOT.name)
+# A plan is made within some hundredths of a second: who waits for it looks as often.
+LOOK_SECONDS = 0.03
 # Why a usage report is dropped, and why the calibration is.
 TOO_MUCH = "the report says more than the request can have cost, as a sum over several calls does: it is not believed"
 NO_ROOM = "what was reported before would leave no room for any request: it is forgotten"
@@ -127,8 +139,11 @@ class CoreSession:
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
-        given = inputs or Inputs()
-        return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
+        given, state = inputs or Inputs(), self._state
+        try:
+            return state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
+        finally:
+            state.claim.close()
 
     def preview(self, inputs: Inputs | None = None) -> CoreAssembly:
         """Return the request that `assemble` would return without new messages.
@@ -390,7 +405,9 @@ class CoreSession:
 
     # -- one try each -------------------------------------------------------------------------------------------------
 
-    def _planner(self, stored: CurrentView, inputs: Inputs) -> Planner:
+    def _planner(
+        self, stored: CurrentView, inputs: Inputs, leaves_plan: Callable[[bool], bool] | None = None
+    ) -> Planner:
         state = self._state
         return Planner(
             state.context,
@@ -401,6 +418,7 @@ class CoreSession:
             last_request=state.last_request,
             notes=state.open_notes,
             auto_fraction=self.retention.auto_fraction,
+            leaves_plan=leaves_plan,
         )
 
     def _inputs_as_before(self, stored: CurrentView, now: float | None = None) -> Inputs:
@@ -415,7 +433,7 @@ class CoreSession:
         if self._unprompted and self._withdrawn(unprompted_facts(stored), given.now):
             stored = state.current()
         state.notify_again(stored)
-        decision = decide(self._planner(stored, given), incoming)
+        decision = decide(self._planner(stored, given, state.leaves_plan), incoming)
         state.notify_decision(decision)
         assembly = decision.assembly
         if decision.change is not None:
@@ -438,13 +456,19 @@ class CoreSession:
 
     def _stored_plan(self, stored: CurrentView, decision: Decision, change: NewPlan) -> PlanRecord:
         """Store a new plan; where history has reached the mark, with a snapshot of the view before it."""
-        saved = self._points.automatic(stored, "pressure", change.record.created_at) if decision.pressing else None
-        plan = self._write(stored, change, decision.renewed, (saved.record,) if saved else ())
+        saved: Snapshot | None = None
+
+        def save(before: CurrentView) -> tuple[Record, ...]:
+            nonlocal saved
+            saved = self._points.automatic(before, "pressure", change.record.created_at) if decision.pressing else None
+            return (saved.record,) if saved else ()
+
+        plan = self._write(stored, change, decision.renewed, save)
         self._points.notify_saved(saved)
         return plan
 
     def _write(
-        self, stored: CurrentView, change: NewPlan, renewed: tuple[Record, ...], extra: Sequence[Record] = ()
+        self, stored: CurrentView, change: NewPlan, renewed: tuple[Record, ...], extra: Extra | None = None
     ) -> PlanRecord:
         """Store a new plan with the notes that it shows."""
         notes = self._state.open_notes()
@@ -529,6 +553,8 @@ class SessionState:
         keys: the idempotency keys of its clients.
         last_request: the newest recorded request; waiting: the newest assembled one, until it is recorded; else None.
         unreported: whether the newest request was recorded before it was answered.
+        is_shared: whether others have been seen to write to the session.
+        claim: keeps others from making a plan, until it is closed.
     """
 
     def __init__(
@@ -540,6 +566,9 @@ class SessionState:
         self.window = window
         self._observer = observer
         self._notes: Notebook | None = None
+        self.is_shared = False
+        # The claim to the next plan, and whether this session has it.
+        self.claim, self._has_claim = ExitStack(), False
         # Whether it goes to the line that is talked on only where it is asked to.
         self.stays = False
         self._begin()
@@ -578,6 +607,35 @@ class SessionState:
             self._notes = Notebook(context.session_id, context.renderer, *stores, context.history, context.pause)
         return self._notes
 
+    def leaves_plan(self, can_wait: bool) -> bool:  # noqa: FBT001  # as the planner asks
+        """Return whether another writer makes the next plan, or has made it; else closing `claim` lets others make one.
+
+        A plan is dear to make, and of many that are made at once, the store takes one. One that can't wait is waited
+        for, for a while.
+
+        Raises:
+            StoreError: it was waited for, and is there.
+        """
+        context = self.context
+        if context.claimed is None or not self.is_shared or self._has_claim:
+            return False
+        for _ in pauses(context.wait, LOOK_SECONDS):
+            renew = self.claim.enter_context(context.claimed(context.session_id))
+            self._has_claim = renew is not None and renew()
+            self.claim.callback(self._end_claim)
+            is_there = context.transcripts.last_record(context.session_id, PLAN) != self._newest.get(PLAN)
+            if self._has_claim and not is_there:
+                return False
+            self.claim.close()
+            if can_wait:
+                return True
+            if is_there:
+                raise StoreError("another writer has stored a plan; nothing was written")
+        return False
+
+    def _end_claim(self) -> None:
+        self._has_claim = False
+
     def reopen_notes(self) -> None:
         """Forget what is held of the notes, so that it is read from the store again."""
         if self._notes is not None:
@@ -598,13 +656,14 @@ class SessionState:
             self._begin()
             self._view = None
 
-    def current(self, *, follows: bool = True) -> CurrentView:
+    def current(self, *, follows: bool = True, looks: bool = True) -> CurrentView:
         """Return the view of what is stored, read anew where another process or a new plan has changed it.
 
         If another line is talked on since, it is that line's; without `follows`, that of the same line as before.
+        Without `looks`, it is known that something has changed.
         """
         context, held = self.context, self._view
-        if held is not None and self._is_whole(held):
+        if held is not None and looks and self._is_whole(held):
             head = context.transcripts.head(context.session_id)
             if (held.messages, held.records) == head:
                 return held
@@ -619,17 +678,22 @@ class SessionState:
         self._view = self._followed(held, opening) or load(
             context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
         )
+        self._take(opening)
+        return self._view
+
+    def _take(self, opening: Opening) -> None:
+        """Hold the newest records of a session as it was opened."""
         self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
         if last and last.number != self.last_request.number:
             self.last_request = LastRequest.of(last)
             if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
                 self.last_request = self.last_request._replace(bills=UsageCalibration())
-        return self._view
 
     def _followed(self, held: CurrentView | None, opening: Opening) -> CurrentView | None:
         """Return a held view with the few messages that others have recorded since; `None` where they did more."""
         context, before, after = self.context, self._newest, opening.newest
+        self.is_shared = self.is_shared or (held is not None and opening.messages > held.messages)
         if held is None or not 0 <= opening.messages - held.messages <= PAGE_MESSAGES or not self._is_whole(held):
             return None
         # Each new record is of a kind that no view is made of; another one may say that messages are forgotten.
@@ -661,12 +725,13 @@ class SessionState:
             StoreError: the store failed.
             SquidbotError: `act` raised it; the notes are read again the next time.
         """
-        held = None if looks else self._view
+        held, is_first = None if looks else self._view, True
         stored = held if held is not None and self._is_whole(held) else None
 
         def look() -> tuple[int, int]:
-            nonlocal stored
-            stored = stored or self.current(follows=looks)
+            nonlocal stored, is_first
+            stored = stored or self.current(follows=looks, looks=is_first)
+            is_first = False
             return stored.messages, stored.records
 
         def attempt(_head: tuple[int, int]) -> Done:
@@ -744,13 +809,14 @@ class SessionState:
         stored: CurrentView,
         change: NewPlan,
         notes: tuple[tuple[Record, ...], tuple[int, int]],
-        extra: Sequence[Record] = (),
+        extra: Extra | None = None,
         *,
         by_category: bool = False,
     ) -> PlanRecord:
         """Store a new plan and return it: its summaries first, then the plan with the records of its notes.
 
-        `notes` are the records of notes, and how many there are behind them; `extra` are stored with them.
+        `notes` are the records of notes, and how many there are behind them; `extra` returns what is stored with them,
+        for the view in front of the plan.
 
         Raises:
             StoreError: the plan was not stored.
@@ -759,16 +825,48 @@ class SessionState:
         self.context.summaries.put(*change.batch.summaries)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
         injected = injection_record(self.context, (), plan)
-        self.append(stored, (), (*extra, *records, *injected, Record("plan", plan.plan_id, plan.to_json())))
+        written = Record(PLAN, plan.plan_id, plan.to_json())
+        said = self._append_behind(stored, (*records, *injected, written), extra)
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # The view is held, so that a huge message behind the notes is not read again.
-            self.hold(view_after(self.context, plan, stored, change.view))
+            self.hold(view_after(self.context, plan, stored, change.view).extended(said, self.context.renderer))
         self._notify_stored(stored.plan, plan)
         self._notify_notes(plan, is_shorter=bool(change.batch.summaries))
         for event in shortened(stored, change.view, plan) if by_category else ():
             self._notify_event(event)
         self._notify_unreliable(stored, change.view, plan)
         return plan
+
+    def _append_behind(
+        self, stored: CurrentView, records: Sequence[Record], extra: Extra | None
+    ) -> list[StoredMessage]:
+        """Append records, and return what others have said in front of them; the view is read anew the next time.
+
+        A plan holds for what follows it, too, and is dear to make: where many speak, each plan would come too late. Of
+        a session that only this process has written to, the request is rather made again, with what was said.
+
+        Raises:
+            StoreError: nothing was stored; others did more than to speak.
+        """
+        context, behind = self.context, stored
+        for _ in pauses(context.wait):
+            try:
+                self.append(behind, (), (*(extra(behind) if extra else ()), *records))
+            except UnconfirmedError:
+                raise
+            except StoreError:
+                if not self.is_shared:
+                    raise
+                opening = context.transcripts.opening(context.session_id, OPENED_WITH)
+                grown = self._followed(behind, opening)
+                if grown is None or grown.messages == behind.messages:
+                    raise
+                behind = grown
+                self._take(opening)
+            else:
+                rows = [row for step in behind.tail.steps for row in step.messages]
+                return [row for row in rows if row.seq >= stored.messages] if behind is not stored else []
+        raise BusyError(context.session_id, MOST_SECONDS, "no plan was stored")
 
     def _notify_unreliable(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
         """Notify where a plan leaves too little that the model can be relied on to use."""
@@ -1056,7 +1154,7 @@ class RestorePoints:
         saved = self.saved(stored, "restore", "", now)
         then = Pins.of(PIN.all(context.transcripts, context.session_id)[: wanted.pins])
         beside = saved.record, *PIN.records(stored.pins.back_to(then), stored.pins.count)
-        plan = self._write(planner, back, beside)
+        plan = self._write(planner, back, lambda _: beside)
         self.notify_saved(saved)
         self._state.notify_plan(events.SNAPSHOT_RESTORED, plan)
         return plan
@@ -1083,11 +1181,11 @@ class RestorePoints:
         if change is not None:
             self._store(planner, back, change)
 
-    def _write(self, planner: Planner, back: Return, extra: Sequence[Record] = ()) -> PlanRecord:
+    def _write(self, planner: Planner, back: Return, extra: Extra | None = None) -> PlanRecord:
         """Store the plan that returns to another one."""
         return self._store(planner, back, planner.restored(back), extra)
 
-    def _store(self, planner: Planner, back: Return, change: NewPlan, extra: Sequence[Record] = ()) -> PlanRecord:
+    def _store(self, planner: Planner, back: Return, change: NewPlan, extra: Extra | None = None) -> PlanRecord:
         """Store a plan with the notes as they were under the one that it returns to."""
         from squidbot.core.notes.notebook import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
 

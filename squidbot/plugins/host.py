@@ -58,7 +58,7 @@ from squidbot.plugins.lists import (
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
 from squidbot.wiring.calls import end_calls
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

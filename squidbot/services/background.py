@@ -6,11 +6,8 @@ Requests never wait for it.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-import uuid
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
@@ -27,13 +24,12 @@ from squidbot.core.memories import NOBODY, WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.operations import Operation
-from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
+from squidbot.wiring.claims import claimed, wait
 from squidbot.wiring.journal import journal_of
-from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +41,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.memory.learning import FactReader, LearningResult, ModelReader
     from squidbot.core.messages import Completion, ContextWindow, StoredMessage
-    from squidbot.core.ports import LLM, TranscriptStore
+    from squidbot.core.ports import LLM
     from squidbot.core.settings import HistorySettings
     from squidbot.core.summaries import Backoff, TaskResult
     from squidbot.core.tokens.counters import Meter
@@ -277,44 +273,6 @@ def _tasks(
             if order.told is not None:
                 order.told(outcome)
         return tuple(done)
-
-
-_CLAIMED: set[tuple[object, ...]] = set()
-_CLAIMING = threading.Lock()
-
-
-@contextmanager
-def claimed(
-    store: TranscriptStore, session_id: str, kind: str, *, key: object = None, seconds: float
-) -> Iterator[Callable[[], bool] | None]:
-    """Yield a function that takes or renews the claim to one kind of work, and returns whether it succeeded.
-
-    It yields `None` if this process already does that work: by `kind`, or by `key` if `kind` is "". A claim expires
-    after `seconds`.
-    """
-    place, holder = (id(store), session_id, kind or id(key)), f"{os.getpid()}-{uuid.uuid4().hex}"
-    claims = store if kind and isinstance(store, SupportsClaims) else None
-    with _CLAIMING:
-        is_free = place not in _CLAIMED
-        _CLAIMED.add(place)
-    if not is_free:
-        yield None
-        return
-    taken = False
-
-    def renew() -> bool:
-        nonlocal taken
-        taken = True
-        return claims is None or claims.claim(session_id, kind, holder, time.time(), seconds)
-
-    try:
-        yield renew
-    finally:
-        if claims is not None and taken:
-            with suppress(StoreError):  # it expires
-                claims.release(session_id, kind, holder)
-        with _CLAIMING:
-            _CLAIMED.discard(place)
 
 
 class SafeModel:

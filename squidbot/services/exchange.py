@@ -41,9 +41,9 @@ from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MODEL, model_at
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.services.forget import WrittenFile, core_of, forget_messages, note_written
+from squidbot.wiring.claims import wait
 from squidbot.wiring.journal import timed_rules
 from squidbot.wiring.registry import read_yaml, write_yaml
-from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -35,7 +35,7 @@ from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 from squidbot.services.background import forget_with, remade, stretch_of
 from squidbot.wiring import streams
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.core.view.marks import HINTS, Hints, copies, refused
 from squidbot.services.documents import DocumentSources
 from squidbot.tools.tool import Answer, answer
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

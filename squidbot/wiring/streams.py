@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.adapters.common.files import OWN_FILE, lock_at_once
-from squidbot.adapters.common.threads import Waiting, give_way
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -133,16 +131,3 @@ def _beside(place: str, session_id: str) -> Path | None:
         return None
     name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return Path(f"{place}.{name}.heard")
-
-
-def wait(most_seconds: float) -> float:
-    """Sleep for a random part of some seconds, and return the monotonic time in seconds.
-
-    Random, so that several waiters do not wake at the same time. Without seconds, let other threads go on.
-    """
-    if most_seconds > 0:
-        with Waiting():
-            time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret
-    else:
-        give_way()
-    return time.monotonic()

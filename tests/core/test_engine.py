@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core.engine import Inputs
+from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, StoreError
 from squidbot.core.last_request import LastRequest
 from squidbot.core.messages import Record, StoredMessage, Usage
 from squidbot.core.tokens.counters import REQUEST_TOKENS
 
-from .promises.driver import Heard, Host, Meddled, Setup, assistant, held, opened, user
+from .promises.driver import CODEC, Heard, Host, Meddled, Setup, assistant, held, opened, user
 from .promises.histories import tame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.core.engine import CoreSession
+    from squidbot.core.transcript.records import Claimed
 
 SMALL = Setup(4096)
 
@@ -85,6 +90,96 @@ def test_event_makes_way_for_another_writer() -> None:
     assert made.event is not None
     assert made.incoming[0].seq == 121
     assert any("another" in payload for payload in made.payloads)
+
+
+def _shared(store: Raced, claimed: Claimed | None = None) -> CoreSession:
+    """Return a session that has seen another writer's message."""
+    engine = ContextEngine(store, store, {CODEC.tag: CODEC}, claimed=claimed)
+    session = engine.session("s", SMALL.window, SMALL.meter, SMALL.settings)
+    session.record(user("hello"), assistant("hi"))
+    store.others = 1
+    session.record(user("mine"))
+    session.assemble()
+    return session
+
+
+def test_plan_of_a_shared_session_stands_behind_what_others_say() -> None:
+    """It is made once, and holds for what they said: whoever opens the session then sends the same."""
+    store = Raced()
+    session = _shared(store)
+    session.record(*tame(30, 60))
+    before = store.head("s")[0]
+    store.others = 3
+    made = session.assemble([user("and now?")])
+    assert made.event is not None
+    assert made.incoming[0].seq == before
+    assert store.head("s")[0] == before + 3
+    rows = session.record(user("and now?"), assistant("so"))
+    assert rows[0].seq == before + 3
+    requests = [one.assemble([user("and then?")]).payloads for one in (session, opened(store, SMALL))]
+    assert requests[0] == requests[1]
+    assert sum("another" in payload for payload in requests[0]) >= 3
+
+
+class Claims:
+    """Who makes the next plan: another writer, for so many looks; then it does what it does, and ends."""
+
+    def __init__(self, then: Callable[[], object] = bool) -> None:
+        self.looks, self.open, self._then = 0, 0, then
+
+    @contextmanager
+    def __call__(self, _session_id: str) -> Iterator[Callable[[], bool]]:
+        """Open a claim."""
+        self.open += 1
+        yield self._is_taken
+        self.open -= 1
+
+    def _is_taken(self) -> bool:
+        if not self.looks:
+            return True
+        self.looks -= 1
+        if not self.looks:
+            self._then()
+        return False
+
+
+def test_plan_that_can_wait_is_left_to_the_writer_that_makes_one() -> None:
+    """Above the high-water mark the request still fits; once nobody else has the claim, the plan is made."""
+    claims = Claims()
+    session = _shared(Raced(), claims)
+    said = iter(tame(40, 20))
+    while session.preview().event is None:
+        session.record(*islice(said, 4))
+    claims.looks = 1
+    made = session.assemble([user("and now?")])
+    assert made.event is None
+    assert made.cost.bound <= made.limit.bound
+    assert not claims.open
+    assert session.assemble([user("and now?")]).event is not None
+    assert not claims.open
+
+
+def test_plan_that_cannot_wait_is_waited_for() -> None:
+    """The request is made under the other writer's plan."""
+    store = Raced()
+    claims = Claims(lambda: opened(store, SMALL).assemble([user("what else?")]))
+    session = _shared(store, claims)
+    session.record(*tame(30, 60))
+    claims.looks = 3
+    made = session.assemble([user("and now?")])
+    assert (made.event, claims.looks, claims.open) == (None, 0, 0)
+    assert made.plan is not None
+    assert len(store.records("s", "plan")) == 1
+
+
+def test_writer_that_waits_in_vain_makes_the_plan() -> None:
+    """A process that has died with its claim keeps nobody from a request."""
+    claims = Claims()
+    session = _shared(Raced(), claims)
+    session.record(*tame(30, 60))
+    claims.looks = 1_000_000
+    assert session.assemble([user("and now?")]).event is not None
+    assert not claims.open
 
 
 def test_writer_gives_up_where_others_never_stop() -> None:

@@ -14,7 +14,8 @@ from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.hookspecs import hookimpl
 from squidbot.services import background, indexing
-from squidbot.services.background import IndexOutcome, claimed
+from squidbot.services.background import IndexOutcome
+from squidbot.wiring.claims import claimed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -70,7 +70,7 @@ def due(view: CurrentView, call: CallContext, settings: HistorySettings, room: C
         return call.changed
     if call.new_turn and _beyond(view, call, settings):
         return "rollover"
-    if not call.new_turn or call.paused:
+    if not (call.new_turn or view.is_answered) or call.paused:
         return None
     cause = _at_turn(view, call, settings, _marked_pressure(view, call, settings, room))
     # A restored plan has no mark.
@@ -118,7 +118,7 @@ def _too_many(view: CurrentView, ladder: Ladder) -> bool:
 # Causes from the size of history, or from somebody who wants it smaller.
 PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
 # Of these, the ones that a mark triggers: they have done enough when it would not trigger again.
-_MARKED = frozenset({"high-water", "cold-cache"})
+MARKED = frozenset({"high-water", "cold-cache"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class PlanBuilder:
         leaving them (benchmarks, talk at 32K). The same holds before the first notes, and for a new window, which shows
         all that a smaller one shows.
         """
-        if cause not in _MARKED or not base.blocks or base.opened:
+        if cause not in MARKED or not base.blocks or base.opened:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
         # Where the mark itself is as high, every compaction is an emergency; it is then an ordinary one.

@@ -25,7 +25,7 @@ from squidbot.core import events
 from squidbot.core.budget import WARN
 from squidbot.core.cached import cached_property
 from squidbot.core.compaction.bounds import added_by, certified, limits_by_bills, plain_limit
-from squidbot.core.compaction.planner import PlanBuilder, due
+from squidbot.core.compaction.planner import MARKED, PlanBuilder, due
 from squidbot.core.compaction.pressure import (
     IN_FLIGHT,
     CallContext,
@@ -356,11 +356,13 @@ class Planner:
         last_request: LastRequest,
         notes: Callable[[], Notebook],
         auto_fraction: float = 0.0,
+        leaves_plan: Callable[[bool], bool] | None = None,
     ) -> None:
         """Take where the data are, and what the call brings.
 
         `notes` returns the session's notes, which only a new plan needs. `auto_fraction`: the share of its room at
-        which history gets an automatic snapshot; 0 for never.
+        which history gets an automatic snapshot; 0 for never. `leaves_plan`: whether the next plan is another
+        writer's to make; it is told whether it can wait.
         """
         self.context = context
         self.window = window
@@ -369,6 +371,7 @@ class Planner:
         self.inputs = inputs
         self.last_request = last_request
         self.notes = notes
+        self._leaves_plan = leaves_plan
         self._auto_fraction = auto_fraction
         meter, plan, reserve = context.renderer.meter, stored.plan, inputs.reserve
         # What the window leaves for input beside the room for the answer.
@@ -496,6 +499,7 @@ class Planner:
             last_request=last_request,
             notes=self.notes,
             auto_fraction=self._auto_fraction,
+            leaves_plan=self._leaves_plan,
         )
 
     def sane(self) -> Planner:
@@ -752,6 +756,8 @@ class Planner:
     ) -> tuple[NewPlan | None, LastRequest, tuple[tuple[str, PlanRecord], ...]]:
         """Return the due plan, `None` if none is due or it does not pay; the request to remember; skipped events."""
         cause = attempt.cause or draft.due
+        if cause and not attempt.cause and self._leaves(cause):
+            cause = None
         change = self._new_plan(draft, attempt, cause) if cause else None
         if change is None:
             return None, self._known, ()
@@ -765,6 +771,10 @@ class Planner:
         rested = self._known._replace(skipped=0, rests_until=now + self.settings.backoff_seconds)
         names = (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
         return None, rested, tuple((name, change.record) for name in names)
+
+    def _leaves(self, cause: str) -> bool:
+        """Return whether the plan of a cause is another writer's to make."""
+        return self._leaves_plan is not None and self._leaves_plan(cause in MARKED)
 
     def _new_plan(self, draft: Draft, attempt: Attempt, cause: str) -> NewPlan | None:
         """Return the new plan for a cause; `None` where it may change nothing.
@@ -802,7 +812,7 @@ class Planner:
         """Return the checked request and its new plan: one is made where the request would break the prefix."""
         if change is None:
             assembly = build(self, draft, draft.view, None)
-            if not self._breaks(assembly):
+            if not self._breaks(assembly) or self._leaves("repaired"):
                 return assembly, None
             change = self._new_plan(draft, attempt, "repaired")
             if change is None:

@@ -17,6 +17,7 @@ from squidbot.core.messages import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
+    from contextlib import AbstractContextManager
 
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import TranscriptStore
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Waits for a random part of a number of seconds, and returns the time in seconds, by a monotonic clock.
 Wait: TypeAlias = "Callable[[float], float]"
+# Opens a claim to a session's next plan: yields what takes it, and returns whether it did; None: this process has it.
+Claimed: TypeAlias = "Callable[[str], AbstractContextManager[Callable[[], bool] | None]]"
 Value = TypeVar("Value")
 State = TypeVar("State")
 Done = TypeVar("Done")
@@ -188,7 +191,7 @@ def messages_of(store: TranscriptStore, session_id: str, first_seq: int = 0) -> 
         yield from store.read(session_id, first, min(messages, first + PAGE_MESSAGES) - 1)
 
 
-def pauses(wait: Wait | None = None) -> Iterator[None]:
+def pauses(wait: Wait | None = None, longest_seconds: float = LONGEST_SECONDS) -> Iterator[None]:
     """Yield for each try, with longer and longer pauses between them, until `MOST_SECONDS` have passed.
 
     Without `wait` nobody waits, and each pause counts for as long as it would be at most.
@@ -198,7 +201,7 @@ def pauses(wait: Wait | None = None) -> Iterator[None]:
     while passed < MOST_SECONDS:
         yield
         passed = wait(longest) - begun if wait else passed + longest
-        longest = min(2 * longest, LONGEST_SECONDS)
+        longest = min(2 * longest, longest_seconds)
 
 
 def retry(  # noqa: PLR0913  # where, what, and how it is told and waited for

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Opening, Part, Record, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
-    from squidbot.core.transcript.records import Wait
+    from squidbot.core.transcript.records import Claimed, Wait
     from squidbot.core.view.renderer import Renderer
 
 
@@ -209,6 +209,12 @@ class CurrentView(NamedTuple):
         return bool(self.tail.steps) and self.tail.steps[-1].is_user
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the newest message is an answer that calls no tool, as where others answer in between."""
+        newest = self.tail.steps[-1].messages[-1] if self.tail.steps else None
+        return newest is not None and newest.role == "assistant" and not newest.call_ids
+
+    @property
     def in_flight(self) -> Cost:
         """The cost of the message that opened the newest turn, sent or not: tool outputs behind it share the rest."""
         for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
@@ -297,7 +303,7 @@ class SessionContext(NamedTuple):
     """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
     `wait`: how to wait for other writers, and how to let other threads go on, which is a wait of 0 seconds; `None`: not
-    at all.
+    at all. `claimed`: how one of them at a time makes a plan; `None`: they may all.
     """
 
     session_id: str
@@ -307,6 +313,7 @@ class SessionContext(NamedTuple):
     scope: Scope | None = None
     history: HistorySettings = HistorySettings()
     wait: Wait | None = None
+    claimed: Claimed | None = None
 
     def pause(self) -> None:
         """Let other threads go on."""

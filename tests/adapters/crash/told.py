@@ -126,6 +126,7 @@ def check_kills(kills: int, place: Callable[[int], Place]) -> None:
     """Kill writers at random moments, ten in each store: all that they acknowledged is there, once, in order."""
     chance = random.Random(5)  # noqa: S311  # repeatable
     acked: list[tuple[str, int]] = []
+    heard = more = 0
     for kill in range(kills):
         store = place(kill // 10)
         if kill % 10 == 0:
@@ -133,6 +134,7 @@ def check_kills(kills: int, place: Callable[[int], Place]) -> None:
         name = f"w{kill}"
         output = killed(store, name, kill, chance)
         acked += [(name, number) for number in acknowledged(output)]
+        heard += len(acknowledged(output))
         kept = exchanges_in(store)
         assert len(set(kept)) == len(kept), "an exchange is there twice"
         unheard = [each for each in kept if each not in set(acked)]
@@ -140,3 +142,5 @@ def check_kills(kills: int, place: Callable[[int], Place]) -> None:
         # Stored, and killed before it could be told: at most the last one of this writer.
         assert unheard in ([], [(name, len(acknowledged(output)))])
         acked = kept
+        more += len(unheard)
+    show(f"{kills} kills, {heard} exchanges acknowledged, {more} more stored whole")

@@ -49,7 +49,7 @@ from squidbot.core.transcript.records import (
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.core.transcript.snapshots import SNAPSHOT, Retention, Snapshot, SnapshotIndex, check_name
 from squidbot.core.transcript.windows import LEARNED, WINDOW, LearnedWindow, learned_tokens
-from squidbot.wiring.streams import wait
+from squidbot.wiring.claims import wait
 
 from ..promises.driver import CODEC, Heard, Meddled, Setup, assistant, opened, user
 from ..promises.histories import tame
