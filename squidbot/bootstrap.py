@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from squidbot.config import core_values
 from squidbot.core import events
@@ -95,11 +97,17 @@ class Wired:
             watch=relay.watch,
         )
         self.journals = Journals(loaded, relay)
+        # The locks of appends, by session; one that no session has is gone.
+        self._appends = WeakValueDictionary[str, "threading.RLock"]()
         alone = partial(claimed, self.store, kind="plan", seconds=PLAN_CLAIM_SECONDS)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait, alone)
         if loaded.settings.debug.turn_log:
             named = loaded.settings.debug.turn_log
             self.log_turns(loaded.absolute(named), f"{loaded.source}.debug.turn_log")
+
+    def appends_of(self, session_id: str) -> threading.RLock:
+        """Return the lock that this process's appends to a session hold (`one_by_one`)."""
+        return self._appends.setdefault(session_id, threading.RLock())
 
     def log_turns(self, path: str, place: str = "--debug") -> None:
         """Write each turn of sessions that are opened from now on to a file, behind what stands there.

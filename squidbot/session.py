@@ -40,6 +40,7 @@ from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchab
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
 from squidbot.wiring.calls import awaited, to_end
+from squidbot.wiring.claims import one_by_one
 from squidbot.wiring.extensions import SessionHooks
 from squidbot.wiring.prompting import SessionPrompt
 
@@ -324,6 +325,8 @@ class Session:
         self.wired = wired
         self.lock: AbstractContextManager[object] = SharedLock()
         self._recorded = recorded
+        # Shared with this process's other sessions of that id.
+        self._appends = wired.appends_of(session_id)
         # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
         self.scope = scope
         self.codec = codec
@@ -474,7 +477,7 @@ class Session:
         reported = _reported(usage)
         now = time.time() if now is None else now
         operation = Operation(name="record", session_id=self.session_id, model=self.window.model, usage=reported)
-        with self.wired.relay.watch(operation):
+        with self.wired.relay.watch(operation), one_by_one(self._appends):
             stored = self.core.record(*messages, usage=reported, now=now, key=key)
         if self._log is not None:
             self._log.recorded(stored, reported)

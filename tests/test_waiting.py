@@ -12,7 +12,8 @@ import pytest
 
 import squidbot
 from squidbot.core.transcript import records
-from squidbot.wiring.claims import wait
+from squidbot.wiring import claims
+from squidbot.wiring.claims import one_by_one, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,41 @@ def test_wait_is_random_and_tells_the_time() -> None:
     assert times[0] <= time.monotonic()
     passed = [round(after - before, 5) for before, after in pairwise(times)]
     assert len(set(passed)) > 1
+
+
+def test_threads_append_to_one_session_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a session of that name: the store would refuse whoever comes second."""
+    engine = squidbot.load({})
+    store, running, most = engine.wired.store, 0, 0
+    append = store.append
+
+    def watched(*cells: object) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.002)
+        try:
+            append(*cells)  # type: ignore[arg-type]
+        finally:
+            running -= 1
+
+    def speak(number: int) -> None:
+        session = engine.session("s")
+        for count in range(4):
+            session.record(f"{number} says {count}")
+
+    monkeypatch.setattr(store, "append", watched)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(speak, range(4)))
+    assert (store.head("s")[0], most) == (16, 1)
+
+
+def test_who_waits_too_long_for_an_append_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook may wait for another thread that appends to the same session."""
+    monkeypatch.setattr(claims, "APPEND_SECONDS", 0.01)
+    engine = squidbot.load({})
+    with one_by_one(engine.wired.appends_of("s")), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(engine.session("s").record, "Hello").result(timeout=10)
 
 
 @pytest.mark.parametrize("name", ACTS)

@@ -718,14 +718,15 @@ class SessionState:
     def tried(self, act: Callable[[CurrentView], Done], undone: str, *, looks: bool = True) -> Done:
         """Return what `act` returns for the stored view, and try again where another writer came first.
 
-        Without `looks`, the first try trusts the view that is held: the store refuses an append behind other messages.
+        Without `looks`, the first try trusts the view that is held, unless others write, too: the store refuses an
+        append behind other messages.
 
         Raises:
             BusyError: other processes never stopped writing; `undone` says what was not done.
             StoreError: the store failed.
             SquidbotError: `act` raised it; the notes are read again the next time.
         """
-        held, is_first = None if looks else self._view, True
+        held, is_first = None if looks or self.is_shared else self._view, True
         stored = held if held is not None and self._is_whole(held) else None
 
         def look() -> tuple[int, int]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A plan is made within milliseconds; in a slow process within seconds. A dead one keeps others from it for as long.
 PLAN_CLAIM_SECONDS: Final = 5.0
+# Many times what an append takes.
+APPEND_SECONDS: Final = 0.2
 
 _CLAIMED: set[tuple[object, ...]] = set()
 _CLAIMING = threading.Lock()
@@ -58,6 +60,23 @@ def claimed(
                 claims.release(session_id, kind, holder)
         with _CLAIMING:
             _CLAIMED.discard(place)
+
+
+@contextmanager
+def one_by_one(lock: threading.RLock) -> Iterator[None]:
+    """Let threads that append to one session follow each other: the store refuses whoever comes between.
+
+    Whoever waits for too long goes on, so that a hook may wait for another thread that appends.
+    """
+    held = lock.acquire(blocking=False)
+    if not held:
+        with Waiting():
+            held = lock.acquire(timeout=APPEND_SECONDS)
+    try:
+        yield
+    finally:
+        if held:
+            lock.release()
 
 
 def wait(most_seconds: float) -> float:

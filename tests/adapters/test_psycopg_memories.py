@@ -699,7 +699,11 @@ def test_facts_are_where_the_sessions_are(postgresql: str, tmp_path: Path, monke
     """What one engine learns another finds, by meaning, too; with a pool of the caller's; forgotten, nobody does."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     schema, heard = new_schema(), Offering()
-    settings = {"store": {"url": postgresql, "schema": schema}, "memory": {"embedder": "mine", "index": "stdlib"}}
+    settings = {
+        "store": {"url": postgresql, "schema": schema},
+        "memory": {"embedder": "mine", "index": "stdlib"},
+        "summary": {"scheduler": "none"},  # else a thread may begin what `run_jobs` then passes over
+    }
     with squidbot.load(settings, extensions=[heard]) as engine:
         session = engine.session("s", scope=ANN)
         session.record(session.assemble("I live in Lisbon.").incoming, "Noted.")
