@@ -344,10 +344,10 @@ def test_stores_that_open_at_once_make_the_tables_once(postgresql: str) -> None:
     assert errors == []
 
 
-def test_stores_of_one_address_share_their_connections(postgresql: str) -> None:
+def test_stores_of_one_address_share_their_connections(direct: str) -> None:
     """However many tenants and threads a program has; who finds none free waits; the last store closes them."""
     schema, name, most = new_schema(), uuid.uuid4().hex, list[int]()
-    own = make_conninfo(postgresql, application_name=name)
+    own = make_conninfo(direct, application_name=name)
     stores = [opened(own, schema=schema, tenant=str(number)) for number in range(20)]
 
     def count(operator: Connection[Any]) -> int:
@@ -359,7 +359,7 @@ def test_stores_of_one_address_share_their_connections(postgresql: str) -> None:
         store._server.rows("SELECT pg_sleep(0.05)")
 
     threads = [threading.Thread(target=work, args=(store,)) for store in stores]
-    with connected(postgresql) as operator:
+    with connected(direct) as operator:
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
@@ -386,9 +386,9 @@ def test_all_connections_in_use_are_an_error_that_names_the_setting(postgresql: 
         store.head("s")
 
 
-def test_old_connections_are_closed(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_connections_are_closed(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As soon as another call needs one."""
-    with opened(postgresql) as store:
+    with opened(direct) as store:
         (first,) = store._server.rows("SELECT pg_backend_pid()")
         assert store._server.rows("SELECT pg_backend_pid()") == [first]
         monkeypatch.setattr(connections, "LIFETIME_SECONDS", -1.0)
