@@ -70,7 +70,7 @@ def due(view: CurrentView, call: CallContext, settings: HistorySettings, room: C
         return call.changed
     if call.new_turn and _beyond(view, call, settings):
         return "rollover"
-    if not (call.new_turn or view.is_answered) or call.paused:
+    if not call.new_turn or call.paused:
         return None
     cause = _at_turn(view, call, settings, _marked_pressure(view, call, settings, room))
     # A restored plan has no mark.

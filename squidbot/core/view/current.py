@@ -209,12 +209,6 @@ class CurrentView(NamedTuple):
         return bool(self.tail.steps) and self.tail.steps[-1].is_user
 
     @property
-    def is_answered(self) -> bool:
-        """Whether the newest message is an answer that calls no tool, as where others answer in between."""
-        newest = self.tail.steps[-1].messages[-1] if self.tail.steps else None
-        return newest is not None and newest.role == "assistant" and not newest.call_ids
-
-    @property
     def in_flight(self) -> Cost:
         """The cost of the message that opened the newest turn, sent or not: tool outputs behind it share the rest."""
         for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
