@@ -149,7 +149,7 @@ def test_plan_that_can_wait_is_left_to_the_writer_that_makes_one() -> None:
     session = _shared(Raced(), claims)
     said = iter(tame(40, 20))
     while session.preview().event is None:
-        session.record(*islice(said, 4))
+        session.record(*islice(said, 4), user("what else?"))
     claims.looks = 1
     made = session.assemble([user("and now?")])
     assert made.event is None
