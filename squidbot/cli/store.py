@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # Unreadable records to name per session.
 MOST_SAID = 5
 WORKSPACEAI = "workspaceai"
+UNUSED = "pgvector came after the tables and is not used: run squidbot store migrate as the schema's owner"
 
 
 @click.group(cls=ResultGroup)
@@ -59,9 +60,6 @@ def store() -> None:
 store.add_command(forget_user)
 store.add_command(work)
 store.add_command(sweep)
-
-
-UNUSED = "pgvector came after the tables and is not used: run squidbot store migrate as the schema's owner"
 
 
 # -- doctor, backup --------------------------------------------------------------------------------------------

@@ -608,13 +608,14 @@ class SessionState:
         return self._notes
 
     def leaves_plan(self, can_wait: bool) -> bool:  # noqa: FBT001  # as the planner asks
-        """Return whether another writer makes the next plan, or has made it; else closing `claim` lets others make one.
+        """Return whether another writer makes the next plan, or has made it.
 
-        A plan is dear to make, and of many that are made at once, the store takes one. One that can't wait is waited
-        for, for a while.
+        A plan is dear to make, and of many that are made at once, the store takes one. False: nobody else makes one
+        until `claim` is closed, or others did not end in time. `can_wait`: whether the request does without the plan;
+        if not, another writer's is waited for.
 
         Raises:
-            StoreError: it was waited for, and is there.
+            StoreError: that one is stored now.
         """
         context = self.context
         if context.claimed is None or not self.is_shared or self._has_claim:

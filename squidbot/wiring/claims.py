@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-# A plan is made within milliseconds; in a slow process within seconds. A dead one keeps others from it for as long.
+# A plan is made within milliseconds, in a slow process within seconds. A process that dies with its claim keeps others
+# from making one for as long.
 PLAN_CLAIM_SECONDS: Final = 5.0
 # Many times what an append takes.
 APPEND_SECONDS: Final = 0.2

@@ -381,7 +381,7 @@ def test_all_connections_in_use_are_an_error_that_names_the_setting(postgresql: 
     with (
         opened(postgresql, most_connections=1, patience_seconds=0.3) as store,
         store._server._connection(time.monotonic() + 5),
-        pytest.raises(StoreError, match=r"all were in use for 0.3 s: raise store.connections \(1\)$"),
+        pytest.raises(StoreError, match=r"all connections were in use for 0.3 s: raise store.connections \(1\)$"),
     ):
         store.head("s")
 

@@ -52,7 +52,9 @@ class SharedConnections:
             psycopg.Error: there was none, and the server is away or refused one.
         """
         if not self._room.acquire(timeout=timeout):
-            raise PoolTimeout(f"all were in use for {timeout:.1f} s: raise store.connections ({self._most})")
+            raise PoolTimeout(
+                f"all connections were in use for {timeout:.1f} s: raise store.connections ({self._most})"
+            )
         try:
             connection, opened = self._taken()
             try:

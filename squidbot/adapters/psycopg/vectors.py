@@ -125,10 +125,8 @@ FILL_NEAREST = (
 HOLD_NEAREST = "UPDATE {schema}.memory_nearest SET holds = %s WHERE tenant = {schema}.tenant() AND key = %s"
 REMOVE_NEAREST = "DELETE FROM {schema}.memory_nearest WHERE tenant = {schema}.tenant() AND key = ANY(%s)"
 DROP_NEAREST = "DELETE FROM {schema}.memory_nearest WHERE tenant = {schema}.tenant() AND space = %s"
-
-
 INDEX = "SELECT {schema}.index_vectors(%s::bigint, %s::integer)"
-# Filled at once.
+# How many vectors fill the table at once.
 FILLED_VECTORS = 1_000
 
 

@@ -517,8 +517,7 @@ def view_after(context: SessionContext, plan: PlanRecord, stored: CurrentView, m
     context = context.showing(plan)
     rows = [row for step in made.tail.steps for row in step.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
-    grown = _grown(context, plan, (stored.lead, made.blocks), rows, counts)
-    return _with_asked(context, grown, stored.tail.steps) if counts.messages else grown
+    return _view_with(context, plan, (stored.lead, made.blocks), rows, counts, stored.tail.steps)
 
 
 def without_question(context: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
@@ -590,34 +589,29 @@ def _read_back(
     return _view_with(context, plan, pieces, rows, counts)
 
 
-def _view_with(
+def _view_with(  # noqa: PLR0913, PLR0917  # its pieces, and what is at hand for it
     context: SessionContext,
     plan: PlanRecord | None,
     pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
     rows: Sequence[StoredMessage],
     counts: CurrentView,
+    held: Sequence[Step] | None = None,
 ) -> CurrentView:
-    grown = _grown(context, plan, pieces, rows, counts)
-    if not rows and counts.messages:
-        for newest in context.transcripts.newest(context.session_id, 0)[-1:]:  # none where a line has no message yet
-            grown = grown._replace(turn=newest.turn, newest_time=newest.time)
-    return _with_asked(context, grown) if counts.messages else grown
+    """Return the view of lead and blocks with raw messages behind them.
 
-
-def _grown(
-    context: SessionContext,
-    plan: PlanRecord | None,
-    pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
-    rows: Sequence[StoredMessage],
-    counts: CurrentView,
-) -> CurrentView:
+    `held`: steps of a view that knows its newest turn; `None`: that is read where `rows` do not have it.
+    """
     lead, blocks = pieces
     head = tuple(context.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-    return view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
+    grown = view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
+    if not rows and counts.messages and held is None:
+        for newest in context.transcripts.newest(context.session_id, 0)[-1:]:  # none where a line has no message yet
+            grown = grown._replace(turn=newest.turn, newest_time=newest.time)
+    return _with_asked(context, grown, held or ()) if counts.messages else grown
 
 
-def _with_asked(context: SessionContext, view: CurrentView, held: Sequence[Step] = ()) -> CurrentView:
+def _with_asked(context: SessionContext, view: CurrentView, held: Sequence[Step]) -> CurrentView:
     """Return the view with the cost of the message that opened the newest turn, if that is not sent.
 
     A step that is sent as text, because a call or a result is missing, costs nothing here either. Steps in `held` are
