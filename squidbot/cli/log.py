@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,9 +12,7 @@ from squidbot.cli.export import results_of
 from squidbot.cli.open_store import shown_messages
 from squidbot.cli.output import Result, ResultCommand, message
 from squidbot.cli.texts import clock, event_line, shorter, span
-from squidbot.core.errors import DamagedStoreError
-from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Usage
+from squidbot.core.last_request import REQUEST, LastRequest, usage_of
 from squidbot.wiring.turnlog import CallEntry, call_lines, calls_heading
 
 if TYPE_CHECKING:
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
-    from squidbot.core.messages import ContextWindow, Record
+    from squidbot.core.messages import ContextWindow, Record, Usage
     from squidbot.core.plan import PlanRecord
 
 
@@ -146,12 +143,7 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
 
 
 def _request(record: Record) -> LoggedRequest:
-    try:
-        reported = json.loads(record.body).get("usage")
-        usage = Usage(*map(int, reported)) if reported else None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise DamagedStoreError(f"request {record.number} cannot be read: {error}") from error
-    return LoggedRequest(record.number, LastRequest.of(record), usage)
+    return LoggedRequest(record.number, LastRequest.of(record), usage_of(record))
 
 
 def _turn(

@@ -220,13 +220,7 @@ def _terms_json(terms: Terms) -> dict[str, object]:
         "certificate": terms.meter.certificate,
         "unit": terms.unit,
         "mode": terms.mode,
-        "prices": {
-            "name": charges.name,
-            "as_of": charges.as_of or None,
-            **charges.prices._asdict(),
-            # JSON has no number for "never".
-            "ttl_seconds": None if math.isinf(charges.ttl_seconds) else charges.ttl_seconds,
-        },
+        "prices": charges.to_json(),
     }
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.records import RecordKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, Part, StoredMessage
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.tokens.calibration import RequestGrowth
 
@@ -229,14 +229,21 @@ def tokens_used(records: Sequence[Record]) -> int | None:
     Raises:
         DamagedStoreError: a record can't be read.
     """
-    found: list[int] = []
-    for record in records:
-        try:
-            usage = json.loads(record.body).get("usage")
-            found += [usage[0] + usage[1]] if usage else []
-        except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise DamagedStoreError(f"cannot read request {record.number}: {error}") from error
+    found = [sum(usage[:2]) for usage in map(usage_of, records) if usage]
     return sum(found) if found else None
+
+
+def usage_of(record: Record) -> Usage | None:
+    """Return what the provider reported for the request of a record; `None` for nothing.
+
+    Raises:
+        DamagedStoreError: the record can't be read.
+    """
+    try:
+        reported = json.loads(record.body).get("usage")
+        return Usage(*map(int, reported)) if reported else None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DamagedStoreError(f"cannot read request {record.number}: {error}") from error
 
 
 def seal(parts: Sequence[Part]) -> str:

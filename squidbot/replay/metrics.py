@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from squidbot.core.messages import Cost, Usage
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, measure
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from squidbot.replay.terms import Charges
 
 
+class _Costed(Protocol):
+    """Whatever has a cost in tokens."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+
+Costed = TypeVar("Costed", bound=_Costed)
 CACHE_TTL_SECONDS = SCORING.ttl_seconds
 # How many requests the simulated cache holds; in practice, older ones are never the longest prefix.
 CACHED_REQUESTS = 6
@@ -169,15 +177,16 @@ class Tally:
         return {age: self.held[age] / self.needed[age] if self.needed[age] else None for age in AGES_TOKENS}
 
 
-class _Cache:
+class PromptCache(Generic[Costed]):
     """A provider's prompt cache: the newest requests; each expires some time after its last use, by the charges."""
 
     def __init__(self, charges: Charges) -> None:
+        """Hold nothing yet."""
         self._charges = charges
-        self._entries: list[tuple[list[MeasuredText], float]] = []
+        self._entries: list[tuple[Sequence[Costed], float]] = []
 
-    def read(self, request: list[MeasuredText], now: float) -> int:
-        """Return the tokens of `request` that are cached already, and cache it."""
+    def read(self, request: Sequence[Costed], now: float) -> int:
+        """Return the tokens of `request` that are cached already, and cache it; `now` is in seconds."""
         alive = [entry for entry in self._entries if now - entry[1] <= self._charges.ttl_seconds][-CACHED_REQUESTS:]
         best, best_at = 0, -1
         for at, (known, _) in enumerate(alive):
@@ -190,6 +199,29 @@ class _Cache:
         return best
 
 
+class Bill(NamedTuple):
+    """What the call costs that the message `answer` answers: input tokens, those read from the cache, and the price.
+
+    `price` is in uncached input tokens, with summaries that a model makes, but without the answer. `is_over`: the
+    request exceeds its limit.
+    """
+
+    answer: int
+    tokens: int
+    cached_tokens: int
+    price: float
+    is_over: bool
+
+
+class Missing(NamedTuple):
+    """A name or number that the message `answer` used, last seen at `seen` of the recording, `age` tokens before."""
+
+    answer: int
+    name: str
+    age: int
+    seen: int
+
+
 class Scorer:
     """Counts one policy's requests for one recording, in the order of its calls."""
 
@@ -200,11 +232,14 @@ class Scorer:
         self._ruler = ruler
         self._limit_tokens = limit_tokens
         self._charges = charges
-        self._cache = _Cache(charges)
+        self.bills: list[Bill] = []
+        self.missing: list[Missing] = []
+        self._cache = PromptCache[MeasuredText](charges)
         self._before: list[MeasuredText] | None = None
         self._read = 0
         self._position_tokens = 0
-        self._last_seen: dict[str, int] = {}
+        # Where each name stood last: tokens, and the message.
+        self._last_seen: dict[str, tuple[int, int]] = {}
         self._users: list[str] = []
         self._own: list[str] = []
 
@@ -230,28 +265,33 @@ class Scorer:
         broken = self._before is not None and request[: len(self._before)] != self._before
         tally.breaks += broken
         self._before = request
-        self._bill(request, self._recording.times[index - 1])
-        tally.billed += sum(self._charges.prices.asked(usage) for usage in summaries)
+        asked = sum(self._charges.prices.asked(usage) for usage in summaries)
+        self._bill(index, request, asked, is_over=bound_tokens > limit_tokens)
         self._recall(index, blocks)
         return broken
 
-    def _bill(self, request: list[MeasuredText], now: float) -> None:
+    def _bill(self, index: int, request: list[MeasuredText], asked: float, *, is_over: bool) -> None:
         tokens = _tokens(request)
-        cached = self._cache.read(request, now)
+        cached = self._cache.read(request, self._recording.times[index - 1])
+        bill = Bill(index, tokens, cached, self._charges.request(tokens, cached) + asked, is_over)
+        self.bills.append(bill)
         self.tally.tokens += tokens
         self.tally.cached_tokens += cached
         self.tally.largest_tokens = max(self.tally.largest_tokens, tokens)
-        self.tally.billed += self._charges.request(tokens, cached)
+        self.tally.billed += bill.price
 
     def _recall(self, index: int, blocks: Sequence[RequestBlock]) -> None:
         visible = [self._ruler.literals(block.text) for block in blocks]
         for name in self._literals(index):
             if name in self._last_seen:
-                age = self._position_tokens - self._last_seen[name]
+                seen_tokens, seen = self._last_seen[name]
+                age = self._position_tokens - seen_tokens
                 ages = [each for each in AGES_TOKENS if age >= each]
                 self.tally.needed.update(ages)
                 if any(name in names for names in visible):
                     self.tally.held.update(ages)
+                else:
+                    self.missing.append(Missing(index, name, age, seen))
         texts = {block.text for block in blocks if block.role == "user"}
         self.tally.users_held += sum(text in texts for text in self._users)
         self.tally.users_all += len(self._users)
@@ -267,7 +307,7 @@ class Scorer:
                 self._own += [] if is_automated(message[0].text) else [message[0].text]
             if message[0].role != "system":
                 self._position_tokens += self._ruler.cost(message).estimate
-                self._last_seen.update(dict.fromkeys(self._literals(at), self._position_tokens))
+                self._last_seen.update(dict.fromkeys(self._literals(at), (self._position_tokens, at)))
         self._read = max(self._read, index)
 
     def _literals(self, index: int) -> set[str]:
@@ -288,15 +328,15 @@ def price_of_everything(recording: Recording, ruler: Ruler, charges: Charges = S
     return billed
 
 
-def _tokens(request: Sequence[MeasuredText]) -> int:
+def _tokens(request: Sequence[Costed]) -> int:
     return sum(one.cost.estimate for one in request)
 
 
-def _shared(known: list[MeasuredText], request: list[MeasuredText]) -> int:
+def _shared(known: Sequence[Costed], request: Sequence[Costed]) -> int:
     """Return the number of equal blocks at the beginning of two requests."""
     if known == request[: len(known)]:
         return len(known)
-    return next(at for at, one in enumerate(known) if at >= len(request) or one is not request[at])
+    return next(at for at, one in enumerate(known) if at >= len(request) or one != request[at])
 
 
 def _breaks_pairs(blocks: Sequence[RequestBlock]) -> bool:

@@ -78,10 +78,14 @@ class Reader:
                 # Notes and pointers replace the messages of their run that are not sent themselves.
                 found.append(self._written(part, (seq for seq in _run(part) if seq not in sent)))
                 continue
-            if part not in self._known:
-                self._known[part] = self.verbatim(part) if part.payload is not None else (self._written(part),)
-            found += self._known[part]
+            found += self.of(part)
         return tuple(found)
+
+    def of(self, part: Part) -> tuple[RequestBlock, ...]:
+        """Return one part as blocks, in order."""
+        if part not in self._known:
+            self._known[part] = self.verbatim(part) if part.payload is not None else (self._written(part),)
+        return self._known[part]
 
     def verbatim(self, part: Part) -> tuple[RequestBlock, ...]:
         """Return a part with the payload that would be sent: encoded and decoded again."""
@@ -90,7 +94,7 @@ class Reader:
         if len(part.result_ids) > 1:
             return tuple(_results(part, sent, codec, places))
         result = part.result_ids[0] if part.result_ids else None
-        return (RequestBlock(part.role, part.kind.value, _rendered(codec, sent), places, part.call_ids, result),)
+        return (RequestBlock(part.role, part.kind.value, rendered(codec, sent), places, part.call_ids, result),)
 
     def _written(self, part: Part, seqs: Iterable[int] | None = None) -> RequestBlock:
         return RequestBlock(
@@ -143,7 +147,7 @@ def _run(part: Part) -> range:
     return range(part.first_seq, part.last_seq + 1) if part.first_seq >= 0 else range(0)
 
 
-def _rendered(codec: Codec, sent: str) -> str:
+def rendered(codec: Codec, sent: str) -> str:
     """Return the text of a sent payload for the model: a message, or the items of a step."""
     value = jsontext.parse(sent)
     return codec.decode(jsontext.write({"output": value}) if isinstance(value, list) else sent).rendered

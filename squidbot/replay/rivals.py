@@ -18,7 +18,7 @@ from squidbot.replay.terms import SCORING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from squidbot.replay.metrics import Ruler, Tally
+    from squidbot.replay.metrics import Ruler
     from squidbot.replay.recording import Recording
     from squidbot.replay.terms import Charges
 
@@ -163,7 +163,7 @@ RIVALS: tuple[type[Rival], ...] = (SendEverything, LastMessages, TrimmedWindow, 
 
 def score_rival(
     rival: Rival, recording: Recording, ruler: Ruler, tick: Callable[[], None], charges: Charges = SCORING
-) -> Tally:
+) -> Scorer:
     """Return the measures of a policy over a recording; `tick` is called for each model call."""
     scorer = Scorer(recording, ruler, rival.budget_tokens, charges)
     answered = set(recording.calls)
@@ -174,4 +174,4 @@ def score_rival(
             rival.summaries = []
             tick()
         rival.add(message)
-    return scorer.tally
+    return scorer

@@ -14,7 +14,7 @@ from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.redaction import Redactor
 from squidbot.replay.dump import open_dump
-from squidbot.replay.metrics import Ruler, Scorer, Tally, price_of_everything
+from squidbot.replay.metrics import Bill, Missing, Ruler, Scorer, Tally, price_of_everything
 from squidbot.replay.recording import CODECS, Reader, recording_of
 from squidbot.replay.rivals import RIVALS, score_rival
 from squidbot.replay.terms import open_replay_store
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.plan import PlanRecord
+    from squidbot.core.session import CoreSession
     from squidbot.hookspecs import Store
     from squidbot.replay.dump import Dump
     from squidbot.replay.recording import RequestBlock
@@ -101,6 +102,7 @@ class ReplayOutcome:
         unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
         seconds: how long the decision on each call took.
         newest_request: the newest call with a request; -1 before there is one.
+        bills: what each request cost; missing: the names that an answer used and its request had not.
     """
 
     id: str = ""
@@ -117,6 +119,8 @@ class ReplayOutcome:
     unexplained: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     newest_request: int = -1
+    bills: list[Bill] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
 
     @classmethod
     def total(cls, outcomes: Iterable[ReplayOutcome]) -> ReplayOutcome:
@@ -156,11 +160,15 @@ class ReplayOutcome:
 
 
 class PolicyRow(NamedTuple):
-    """One policy of a comparison, over all conversations; `ours` says that it is squidbot's."""
+    """One policy of a comparison, over all conversations; `ours` says that it is squidbot's.
+
+    `bills` are what each request of each conversation cost.
+    """
 
     name: str
     ours: bool
     tally: Tally
+    bills: tuple[Sequence[Bill], ...] = ()
 
 
 class Results(NamedTuple):
@@ -198,6 +206,8 @@ def replay(  # noqa: PLR0913, PLR0917  # its inputs, and its observers
         sum(ruler.cost(blocks).estimate for blocks in recording.messages),
         price_of_everything(recording, ruler, terms.charges),
         scorer.tally,
+        bills=scorer.bills,
+        missing=scorer.missing,
     )
     for call in _calls(conversation, terms, store, reader, log):
         within = call.bound_tokens, call.limit_tokens
@@ -273,18 +283,19 @@ def ticks_of(conversations: Iterable[Conversation], beside: Sequence[Terms]) -> 
     return calls * (len(RIVALS) + len(beside) if beside else 1)
 
 
-def run(
+def run(  # noqa: PLR0913  # its inputs, and its observers
     conversations: Sequence[Conversation],
     terms: Terms,
     places: Places,
     *,
     beside: Sequence[Terms] = (),
     tick: Callable[[], None],
+    seen: Callable[[ReplayOutcome, CoreSession], None] | None = None,
 ) -> Results:
     """Replay conversations, and return the results.
 
     With `beside`, which includes `terms`, the same conversations are also replayed under those terms, and under
-    other policies.
+    other policies. `seen` gets each outcome with its session, while the store is open.
 
     Raises:
         ConfigError: the store has one of the sessions already, or a place can't be written.
@@ -304,6 +315,8 @@ def run(
         for conversation in conversations:
             session_log = log.session(conversation.id, terms.window.model, CODECS) if log else None
             outcomes.append(_replayed(conversation, terms, store, ruler, tick, dump, session_log))
+            if seen is not None:
+                seen(outcomes[-1], terms.open(conversation, store).core)
     rows: list[PolicyRow] = []
     if beside:
         rows = [
@@ -338,11 +351,11 @@ def _rivals(
 ) -> Iterator[PolicyRow]:
     recordings = [recording_of(conversation, Reader(conversation, CODECS)) for conversation in conversations]
     for kind in RIVALS:
-        tallies = (
+        scored = [
             score_rival(kind(terms.limit_tokens, ruler), recording, ruler, tick, terms.charges)
             for recording in recordings
-        )
-        yield PolicyRow(kind.name, ours=False, tally=Tally.total(tallies))
+        ]
+        yield _row(kind.name, scored, ours=False)
 
 
 def _ours(  # noqa: PLR0913, PLR0917  # the replayed conversations, and the inputs of a replay
@@ -354,8 +367,12 @@ def _ours(  # noqa: PLR0913, PLR0917  # the replayed conversations, and the inpu
     tick: Callable[[], None],
 ) -> Iterator[PolicyRow]:
     for other in beside:
-        tallies = [outcome.tally for outcome in outcomes]
+        found = outcomes
         if other.label != terms.label:
             store = InMemoryStore()
-            tallies = [_replayed(conversation, other, store, ruler, tick).tally for conversation in conversations]
-        yield PolicyRow(other.label, ours=True, tally=Tally.total(tallies))
+            found = [_replayed(conversation, other, store, ruler, tick) for conversation in conversations]
+        yield _row(other.label, found, ours=True)
+
+
+def _row(name: str, scored: Sequence[Scorer | ReplayOutcome], *, ours: bool) -> PolicyRow:
+    return PolicyRow(name, ours, Tally.total(one.tally for one in scored), tuple(one.bills for one in scored))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
     from squidbot.core.ports import TokenCounter
     from squidbot.core.prompts import SystemPrompt
+    from squidbot.core.session import CoreSession
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.assembly import CoreAssembly
     from squidbot.hookspecs import Register, Store
@@ -62,6 +64,11 @@ class Charges(NamedTuple):
     as_of: str
     prices: Prices
     ttl_seconds: float
+
+    def to_json(self) -> dict[str, object]:
+        """Return them as values that JSON holds, which has no number for "never"."""
+        ttl = None if math.isinf(self.ttl_seconds) else self.ttl_seconds
+        return {"name": self.name, "as_of": self.as_of or None, **self.prices._asdict(), "ttl_seconds": ttl}
 
     def cached(self, shared_tokens: int) -> int:
         """Return how many tokens of the common beginning of two requests are read from the cache."""
@@ -105,10 +112,12 @@ class ReplayedSession(NamedTuple):
     Attributes:
         record: records a message, and the usage reported for the newest request; returns the rows stored.
         assemble: returns the next request.
+        core: the session itself.
     """
 
     record: Callable[[Message, Usage | None], tuple[StoredMessage, ...]]
     assemble: Callable[[], CoreAssembly]
+    core: CoreSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +177,7 @@ class Terms:
                 now = message.time
                 return core.record(message, usage=usage)
 
-            return ReplayedSession(record, lambda: core.assemble((), Inputs(now=now)))
+            return ReplayedSession(record, lambda: core.assemble((), Inputs(now=now)), core)
 
         session = _session(self.overrides, conversation.id, conversation.codec, store, self.window.window_tokens)
         now = 0.0
@@ -178,7 +187,7 @@ class Terms:
             now = now if message.time is None else message.time
             return session.record(message, usage=usage, now=now)
 
-        return ReplayedSession(record_at, lambda: session.assemble(now=now).core)
+        return ReplayedSession(record_at, lambda: session.assemble(now=now).core, session.core)
 
 
 def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option

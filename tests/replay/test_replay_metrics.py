@@ -195,7 +195,7 @@ def test_bill_of_everything_is_what_sending_everything_is_billed(roles: list[str
     times = [sum(pauses[: at + 1]) for at in range(len(roles))]
     talk = recording(*(block(role, f"{role} {at}") for at, role in enumerate(roles)), times=times)
     ruler = Ruler(Words())
-    tally = score_rival(SendEverything(NO_LIMIT, ruler), talk, ruler, lambda: None)
+    tally = score_rival(SendEverything(NO_LIMIT, ruler), talk, ruler, lambda: None).tally
     assert price_of_everything(talk, ruler) == pytest.approx(tally.billed)
 
 

@@ -325,7 +325,7 @@ def test_replay_keeps_the_rules_whatever_was_recorded(messages: list[dict[str, o
         assert json.loads(line)["call"] == call.number
     recording = recording_of(talk, Reader(talk, CODECS))
     for kind in RIVALS:
-        assert score_rival(kind(window - 128, ruler), recording, ruler, lambda: None).calls == outcome.calls
+        assert score_rival(kind(window - 128, ruler), recording, ruler, lambda: None).tally.calls == outcome.calls
     check_shown(Results(terms, (outcome,)), outcome)
 
 

@@ -155,7 +155,7 @@ def test_score_rival_scores_each_call_once() -> None:
     recording = Recording(tuple(said), tuple(8.0 * at for at in range(len(said))))
     ticks: list[None] = []
     ruler = Ruler(builtin_counter("bytes"))
-    tally = score_rival(RollingSummary(3000, ruler), recording, ruler, lambda: ticks.append(None))
+    tally = score_rival(RollingSummary(3000, ruler), recording, ruler, lambda: ticks.append(None)).tally
     assert tally.calls == len(ticks) == len(recording.calls) == 20
     assert tally.over == 0
     assert tally.pairs_broken == 0
