@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
     from squidbot.core.messages import ContextWindow, StoredMessage, ToolCall
-    from squidbot.core.ports import Codec
+    from squidbot.core.ports import Codec, MemoryStore
     from squidbot.core.session import CoreSession
     from squidbot.hookspecs import Register, Store
 
@@ -396,20 +396,33 @@ class OpenStore:
 
 
 class _ReadOnlyStore:
-    """The store of a SQLite file as commands open it: created only on request, never changed by reading."""
+    """The store of a SQLite file as commands open it: created only on request, never changed by reading.
+
+    `follows`: it sees what others write from now on; then facts are only read, too.
+    """
 
     name = "_sqlite3-looking"
 
-    def __init__(self, *, writes: bool, makes: bool = False) -> None:
+    def __init__(self, *, writes: bool, makes: bool = False, follows: bool = False) -> None:
         self._writes = writes
         self._makes = makes
+        self._follows = follows and not writes
 
     @hookimpl
     def register_adapters(self, register: Register) -> None:
         """Offer it."""
         register.store(self.name, self._store)
+        register.memory(self.name, self._facts)
+
+    @staticmethod
+    def _facts(path: str) -> MemoryStore:
+        from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore  # noqa: PLC0415  # most need none
+
+        return SqliteMemoryStore(path, read_only=True)
 
     def _store(self, path: str) -> Store:
+        if self._follows:
+            return SqliteStore(path, read_only=True, follows=True)
         # At rest, a file opened as usual and not written to stays unchanged. But closing one with a log would empty the
         # log into it, if a crashed host was the last to have it open.
         in_use = Path(f"{path}-wal").exists()
@@ -418,18 +431,25 @@ class _ReadOnlyStore:
 
 @contextmanager
 def open_store(
-    path: str | None, *, writes: bool = False, makes: bool = False, tenant: str | None = None
+    path: str | None,
+    *,
+    writes: bool = False,
+    makes: bool = False,
+    tenant: str | None = None,
+    follows: bool = False,
+    config: str | None = None,
 ) -> Iterator[OpenStore]:
     """Yield the store of a file, or that of ./squidbot.toml for `None`; other settings are always from ./squidbot.toml.
 
     Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one. `tenant` goes before that of the
-    settings.
+    settings. `follows`: for long, and by several threads: it shows what others write meanwhile. `config` names another
+    file of settings.
 
     Raises:
         ConfigError: a setting is wrong, no store is named, or a file has no tenants.
         StoreError: there is no such file, or it can't be opened.
     """
-    loaded = _loaded(path)
+    loaded = _loaded(path, config)
     if tenant is not None:
         if store_name(loaded) != "psycopg":
             raise ConfigError("only a store in PostgreSQL has tenants; leave --tenant out")
@@ -440,7 +460,10 @@ def open_store(
             raise StoreError(f"{store.path}: no such file; pass --store FILE.db")
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
-        loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory={"provider": provider, "path": facts})
+        memory = {"provider": provider, "path": facts}
+        if follows and not writes and provider == "sqlite3":
+            memory |= {"provider": _ReadOnlyStore.name, "embedder": "none"}
+        loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory=memory)
     with ExitStack() as stack:
         is_asked = store_name(loaded) == "psycopg" and not makes
         # The server stays open: the store shares its connections, and what they know of the tables.
@@ -448,7 +471,8 @@ def open_store(
             raise StoreError(
                 f"{loaded.store_place}: no tables yet; squidbot store migrate makes them, as the schema's owner"
             )
-        yield OpenStore(stack.enter_context(closing(wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)]))))
+        opened = _ReadOnlyStore(writes=writes, makes=makes, follows=follows)
+        yield OpenStore(stack.enter_context(closing(wire(loaded, [opened]))))
 
 
 def settings_of(path: str | None) -> Loaded:
@@ -494,8 +518,8 @@ def with_store(loaded: Loaded, path: str) -> Loaded:
     return loaded.changed(store={"path": str(Path(path).absolute()), "url": "", "adapter": "sqlite3"})
 
 
-def _loaded(path: str | None) -> Loaded:
-    loaded = load_settings()
+def _loaded(path: str | None, config: str | None = None) -> Loaded:
+    loaded = load_settings(config)
     if path is not None:
         return with_store(loaded, path)
     if store_name(loaded) == "stdlib" and loaded.settings.store.adapter is None:

@@ -684,6 +684,18 @@ class SupportsNews(Protocol):
 
 
 @runtime_checkable
+class SupportsHeads(Protocol):
+    """An optional part of a store: whoever watches many sessions asks for all of them at once."""
+
+    def heads(self, session_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return what `head` returns, for each of these sessions that is there, in one read.
+
+        Raises:
+            StoreError: the store failed.
+        """
+
+
+@runtime_checkable
 class SupportsTasks(Protocol):
     """An optional part of a store: it keeps what a program has begun, so that another one ends it if that one dies."""
 

@@ -130,6 +130,10 @@ DROP = (
     ),
     "DELETE FROM {schema}.sessions WHERE no = %s",
 )
+HEADS = (
+    "SELECT s.id, s.messages, s.records FROM {schema}.sessions s "
+    "WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s)"
+)
 KINDS = (
     f"SELECT r.kind, count(*) FROM (SELECT s.no {_OF}) s JOIN {{schema}}.records r ON r.session = s.no "  # noqa: S608
     "GROUP BY r.kind ORDER BY r.kind"
@@ -190,6 +194,11 @@ class PostgresqlStore(ServerStore):
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one."""
         found = self._server.rows(HEAD, (_key(session_id),))
         return found[0][1:] if found else (0, 0)
+
+    def heads(self, session_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return (messages, records of all kinds) of each of these sessions that is there, in one statement."""
+        found = self._server.rows(HEADS, ([_key(one) for one in session_ids],)) if session_ids else []
+        return {plain(name): (messages, records) for name, messages, records in found}
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
         """Return the counts of `head`, and the newest record of each kind, in one statement.

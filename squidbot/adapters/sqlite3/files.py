@@ -215,8 +215,8 @@ def open_memory() -> sqlite3.Connection:
     return connection
 
 
-def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """Return a read-only connection to a store's file.
+def open_reading(path: str, busy_seconds: float, *, follows: bool = False) -> sqlite3.Connection:
+    """Return a read-only connection to a store's file; `follows`: it sees what others write from now on.
 
     Raises:
         DamagedStoreError: the file is not a store, or is damaged.
@@ -227,7 +227,17 @@ def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
         raise DamagedStoreError(f"{path}: missing or empty; put a backup in its place")
     _recognise(path)
     # Without a log the file is closed, and a plain connection would leave one.
-    connection = _read_only(path, busy_seconds, "" if Path(f"{path}-wal").exists() else "&immutable=1")
+    is_live = follows or Path(f"{path}-wal").exists()
+    try:
+        return _open_reading(path, busy_seconds, "" if is_live else "&immutable=1")
+    except sqlite3.OperationalError as error:
+        if not follows or error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            raise
+    return _open_reading(path, busy_seconds, "&immutable=1")  # in a folder that can't be written, nobody writes
+
+
+def _open_reading(path: str, busy_seconds: float, flags: str) -> sqlite3.Connection:
+    connection = _read_only(path, busy_seconds, flags)
     connection.text_factory = bytes
     try:
         _check_version(path, connection)
@@ -237,10 +247,10 @@ def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
     return connection
 
 
-def open_only_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
+def open_only_reading(path: str, busy_seconds: float, *, follows: bool = False) -> sqlite3.Connection:
     """Do what `open_reading` does; raise as `open_file`."""
     try:
-        return open_reading(path, busy_seconds)
+        return open_reading(path, busy_seconds, follows=follows)
     except (*FOREIGN, OSError) as error:
         raise store_error(path, error) from error
 
@@ -298,7 +308,8 @@ def connect(path: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _read_only(path: str, busy_seconds: float = 0.0, flags: str = "") -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(path).as_uri()}?mode=ro{flags}", uri=True, timeout=busy_seconds)
+    uri = f"{Path(path).as_uri()}?mode=ro{flags}"
+    return sqlite3.connect(uri, uri=True, timeout=busy_seconds, check_same_thread=False)
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:
@@ -685,8 +696,10 @@ class StoreFile:
         busy_seconds: float,
         create: bool,
         read_only: bool = False,
+        follows: bool = False,
     ) -> None:
         """Open the file. `index_kind`: the search index; the stores document the other arguments and exceptions."""
+        self._is_read_only = read_only
         self._path = MEMORY if path == MEMORY else str(Path(path).absolute())
         self._index = index_kind
         self._busy_seconds = busy_seconds
@@ -695,7 +708,7 @@ class StoreFile:
         if self._path == MEMORY:
             self._connection = open_memory()
         elif read_only:
-            self._connection = open_only_reading(self._path, busy_seconds)
+            self._connection = open_only_reading(self._path, busy_seconds, follows=follows)
         else:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
         shared = self._path, self._connection, self._lock, busy_seconds

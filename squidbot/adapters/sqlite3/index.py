@@ -161,6 +161,8 @@ BATCH_MESSAGES = 64
 BATCH_CHARS = 256 * 1024
 # Number of messages to read and index at once: about a tenth of a second.
 ADDED_MESSAGES = 1024
+# So many messages that are not indexed are looked through where no index may be written: about half a second.
+MOST_BACKLOG = 4_096
 
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row stores them
 
@@ -329,6 +331,25 @@ def search(
         connection.execute("ROLLBACK")
 
 
+def search_unchanged(
+    connection: sqlite3.Connection, session: SessionRow, query: SearchQuery, limit: int, after: SearchMatch | None
+) -> list[SearchMatch]:
+    """Do what `search` does, and write nothing: of messages that are not indexed, the newest are looked through."""
+    if not session.messages:
+        return []
+    connection.execute("BEGIN")
+    try:
+        try:
+            with index_errors():
+                name = OF_MESSAGES.newest(connection)
+                indexed = _indexed(connection, name, session)
+        except DamagedIndexError:
+            name, indexed = "", 0
+        return best(query, _BacklogPostings(connection, name, session, indexed), limit, after)
+    finally:
+        connection.execute("ROLLBACK")
+
+
 class _Postings:
     """The indexed messages of a session: `core.recall.search.Postings`."""
 
@@ -357,6 +378,29 @@ class _Postings:
         """Return the payloads of messages, in the order asked for; an empty text for an unreadable one."""
         found = dict(readable(self._connection, PAYLOADS, [self._first_key + seq for seq in seqs]))
         return [_text(found.get(self._first_key + seq)) for seq in seqs]
+
+
+class _BacklogPostings(_Postings):
+    """The messages of a session of which only the first ones are indexed: the terms of the others are read here."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, session: SessionRow, indexed: int) -> None:
+        super().__init__(connection, name, session)
+        self._indexed = indexed
+        first = max(indexed, session.messages - MOST_BACKLOG)
+        found = _texts(connection, session.first_key + first, session.first_key + session.messages - 1)
+        # The terms of messages that are not indexed, the newest message first.
+        self._terms = [(key - session.first_key, frozenset(payload_terms(text))) for key, text in reversed(found)]
+
+    def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
+        """Return at most `limit` seqs below `below` of messages that have all the words, newest first."""
+        mine = [
+            seq
+            for seq, terms in self._terms
+            if seq < below and all(any(terms.issuperset(each) for each in word) for word in words)
+        ]
+        left = limit - len(mine)
+        older = super().newest(words, min(below, self._indexed), left) if self._indexed and left > 0 else []
+        return [*mine, *older][:limit]
 
 
 def _match(words: Sequence[Word]) -> str:

@@ -41,17 +41,26 @@ class SqliteStore(StoreFile):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True, read_only: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        busy_seconds: float = 30.0,
+        create: bool = True,
+        read_only: bool = False,
+        follows: bool = False,
     ) -> None:
         """Open the file, or (if `create`) create a missing or empty one.
 
-        `read_only`: change nothing, not even a log that a crash has left; only this thread may use it.
+        `read_only`: change nothing, not even a log that a crash has left. With `follows` it sees what others write from
+        now on, and may leave SQLite's files for that beside the file.
 
         Raises:
             DamagedStoreError: the file is not a store, or is damaged, or existed and is gone; it is unchanged.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        super().__init__(path, OF_MESSAGES, busy_seconds=busy_seconds, create=create, read_only=read_only)
+        super().__init__(
+            path, OF_MESSAGES, busy_seconds=busy_seconds, create=create, read_only=read_only, follows=follows
+        )
         if not read_only:
             self._scrub_left()
 
@@ -187,13 +196,17 @@ class SqliteStore(StoreFile):
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
-        Index the appends' backlog first, which writes to the file. Rebuild a damaged index.
+        Index the appends' backlog first, which writes to the file. Rebuild a damaged index. A store that is read only
+        looks through the backlog instead.
 
         Raises:
             ValueError: the query has no letter or digit.
             DamagedStoreError: the index is damaged and can't be rebuilt.
         """
         wanted = read_query(query)
+        if self._is_read_only:
+            with self._reading as connection:
+                return index.search_unchanged(connection, rows.find(connection, session_id), wanted, limit, after)
         return self._indexed(lambda: self._search(session_id, wanted, limit, after))
 
     def _search(self, session_id: str, query: SearchQuery, limit: int, after: SearchMatch | None) -> list[SearchMatch]:

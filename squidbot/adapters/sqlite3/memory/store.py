@@ -19,7 +19,7 @@ from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import index, rows, vectors
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
-from squidbot.core.errors import StoreError
+from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import CARDS, CATEGORIES, is_from_session, passage_of, refuse_missing
 from squidbot.core.memory.search import is_sought
 
@@ -226,25 +226,40 @@ class SqliteMemoryStore(StoreFile):
     lock exceeded `busy_seconds`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        busy_seconds: float = 30.0,
+        create: bool = True,
+        read_only: bool = False,
+    ) -> None:
         """Open the file, or (if `create`) create a missing or empty one; create the tables it lacks.
 
+        `read_only`: change nothing, and see what others write; a search whose index is damaged or missing is refused.
+
         Raises:
+            NotFoundError: it is read only, and has no tables of memories.
             DamagedStoreError: the file is not a store, or is damaged, or existed and is gone; it is unchanged.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        super().__init__(path, OF_MEMORIES, busy_seconds=busy_seconds, create=create)
+        super().__init__(
+            path, OF_MEMORIES, busy_seconds=busy_seconds, create=create, read_only=read_only, follows=read_only
+        )
         try:
             with self._reading as connection:
                 connection.execute(CACHE)
                 is_laid_out = rows.is_laid_out(self._path, connection)
+            if not is_laid_out and read_only:
+                raise NotFoundError(f"{path}: no durable facts are stored there yet")
             if not is_laid_out:
                 with self._writing as connection:
                     rows.lay_out(self._path, connection)
         except BaseException:
             self._connection.close()
             raise
-        self._scrub_left()
+        if not read_only:
+            self._scrub_left()
 
     def add(
         self,
