@@ -31,6 +31,7 @@ COMMANDS = {
     "model": ("cli.model", "Show a model's memory use and the largest window that fits."),
     "import": ("cli.store", "Import files that `store export` wrote."),
     "mcp": ("cli.mcp", "Serve memory and history to clients of the Model Context Protocol."),
+    "view": ("cli.view", "Look into a store in the browser: sessions, requests, facts."),
 }
 
 

@@ -88,14 +88,14 @@ def mcp(  # noqa: PLR0913  # its options
     host, port = http or ("", 0)
     if tokens is not None and not host:
         raise ConfigError("--tokens is for a server by HTTP: add --http 127.0.0.1:8000")
-    access = _access(tokens, user, host) if host else None
+    access = access_of(tokens, user, host) if host else None
     served = _served(store, config, SHARED if shared else Scope(user=user) if user else None)
     if access and not is_loopback(host):
         complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
     served.run(host, port, access)
 
 
-def _access(file: str | None, user: str, host: str) -> AccessTokens | None:
+def access_of(file: str | None, user: str, host: str) -> AccessTokens | None:
     """Return the tokens of a server by HTTP; `None` without any.
 
     Raises:

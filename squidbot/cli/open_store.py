@@ -176,6 +176,13 @@ class OpenStore:
         return self.wired.store
 
     @property
+    def file(self) -> str:
+        """The absolute path of a store in SQLite; "" for another one."""
+        store = self.wired.loaded.settings.store
+        is_file = bool(store.path) and store.adapter in {None, "sqlite3", _ReadOnlyStore.name}
+        return self.wired.loaded.absolute(store.path) if is_file else ""
+
+    @property
     def codecs(self) -> Mapping[str, Codec]:
         """The forms of messages, by tag."""
         return self.wired.codecs
@@ -430,7 +437,7 @@ class _ReadOnlyStore:
 
 
 @contextmanager
-def open_store(
+def open_store(  # noqa: PLR0913  # how it is opened
     path: str | None,
     *,
     writes: bool = False,

@@ -35,18 +35,17 @@ from squidbot.cli.texts import (
     stop,
 )
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError
-from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
-from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import hits_of, in_view, resolve
 from squidbot.core.recall.search import read_query
 from squidbot.core.transcript.documents import DOCUMENT, SessionDocuments
 from squidbot.core.transcript.goals import ACTIONS, GoalBook, stored_goals
-from squidbot.core.transcript.lineage import BELOW, CONTINUED, ROTATED, above, children_of, parent_of
+from squidbot.core.transcript.lineage import BELOW, CONTINUED, ROTATED, above, children_of
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.engine import Engine
+from squidbot.report.listing import MOST_LISTED, session_row
 from squidbot.services.documents import DocumentSources
 from squidbot.services.forget import forget_document, forget_named
 from squidbot.tools.goals import goal_lines
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.messages import Part
+    from squidbot.core.plan import PlanRecord
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.lines import LineState, LineStore
@@ -67,8 +67,7 @@ if TYPE_CHECKING:
 
 ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
 ID_CHARS, LEAST_ID_CHARS, SNIPPET_CHARS = 28, 12, 190
-# In larger stores only the latest sessions are listed; each takes about a third of a millisecond.
-LISTED, MOST_LISTED = 30, 1_000
+LISTED = 30
 # How many sessions below one are listed, and how far they are indented, in characters.
 MOST_CHILDREN, MOST_INDENT = 3, 12
 COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window", "model")
@@ -150,38 +149,10 @@ def _with_parents(
     todo = [*names]
     for name in todo:
         if name not in found:
-            found[name] = _listed(place, name, stored[name], above_of[name])
+            found[name] = session_row(place, name, stored[name], above_of[name])
             if (parent := found[name]["parent"]) in above_of:
                 todo.append(parent)
     return [*found.values()]
-
-
-def _listed(place: OpenStore, session_id: str, messages: int, above_it: str | None) -> dict[str, Any]:
-    """Return what is known about a session without reading it; its id is below that of another one, `above_it`."""
-    keys = ("first_time", "last_time", "requests", "request_tokens", "plan", "cause", "model", "window")
-    found: dict[str, Any] = {"session": session_id, "messages": messages, **dict.fromkeys(keys), "requests": 0}
-    found |= {"damaged": None, "parent": above_it, "way": BELOW if above_it else None}
-    try:
-        ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
-        newest = place.line(session_id).last_record(session_id, REQUEST)
-        last_request = LastRequest.of(newest) if newest else None
-        stored = place.line(session_id).last_record(session_id, "plan")
-        plan = PlanRecord.from_json(stored.body) if stored else None
-        window, source = place.window(session_id)
-        parent = parent_of(place.store, session_id)
-    except DamagedStoreError as error:
-        return {**found, "damaged": str(error)}
-    if ends:
-        found |= {"first_time": ends[0].time, "last_time": ends[-1].time}
-    if last_request:
-        found |= {"requests": last_request.requests, "request_tokens": last_request.cost.bound}
-    if plan:
-        found |= {"plan": plan.plan_id, "cause": plan.cause}
-    if source != "assumed":
-        found |= {"model": window.model, "window": window.window_tokens}
-    if parent:
-        found |= {"parent": parent.other, "way": parent.way}
-    return found
 
 
 def _put_list(

@@ -1,4 +1,4 @@
-"""Who may look: a one-time address or a user's token becomes a cookie, and a web page from elsewhere reaches nothing."""
+"""Who may look: a one-time address or a user's token becomes a cookie; a web page from elsewhere reaches nothing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MOST_LOGINS: Final = 256
 MOST_ADDRESSES: Final = 16
 # The largest body of a login, in bytes.
 MOST_FORM_BYTES: Final = 4_096
+_POLICY: Final = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
 HEADERS: Final = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-        b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    ),
+    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),

@@ -27,6 +27,7 @@ Extra = Literal[
     "postgresql",
     "pydantic-ai",
     "tiktoken",
+    "view",
     "xllamacpp",
     "yaml",
 ]

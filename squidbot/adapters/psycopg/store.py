@@ -131,8 +131,7 @@ DROP = (
     "DELETE FROM {schema}.sessions WHERE no = %s",
 )
 HEADS = (
-    "SELECT s.id, s.messages, s.records FROM {schema}.sessions s "
-    "WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s)"
+    "SELECT s.id, s.messages, s.records FROM {schema}.sessions s WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s)"
 )
 KINDS = (
     f"SELECT r.kind, count(*) FROM (SELECT s.no {_OF}) s JOIN {{schema}}.records r ON r.session = s.no "  # noqa: S608

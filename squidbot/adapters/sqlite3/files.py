@@ -688,7 +688,7 @@ class Access:
 class StoreFile:
     """Base of stores in one SQLite file: the connection, access to it, and the overwriting of forgotten bytes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what stores pass on
         self,
         path: str | os.PathLike[str],
         index_kind: SearchIndex,

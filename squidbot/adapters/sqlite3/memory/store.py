@@ -247,19 +247,22 @@ class SqliteMemoryStore(StoreFile):
             path, OF_MEMORIES, busy_seconds=busy_seconds, create=create, read_only=read_only, follows=read_only
         )
         try:
-            with self._reading as connection:
-                connection.execute(CACHE)
-                is_laid_out = rows.is_laid_out(self._path, connection)
-            if not is_laid_out and read_only:
-                raise NotFoundError(f"{path}: no durable facts are stored there yet")
-            if not is_laid_out:
-                with self._writing as connection:
-                    rows.lay_out(self._path, connection)
+            self._lay_out()
         except BaseException:
             self._connection.close()
             raise
         if not read_only:
             self._scrub_left()
+
+    def _lay_out(self) -> None:
+        with self._reading as connection:
+            connection.execute(CACHE)
+            is_laid_out = rows.is_laid_out(self._path, connection)
+        if not is_laid_out and self._is_read_only:
+            raise NotFoundError(f"{self._path}: no durable facts are stored there yet")
+        if not is_laid_out:
+            with self._writing as connection:
+                rows.lay_out(self._path, connection)
 
     def add(
         self,

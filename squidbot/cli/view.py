@@ -1,0 +1,162 @@
+"""`squidbot view`: a store in the browser, on this machine, updated while agents work."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from squidbot.cli.mcp import access_of
+from squidbot.cli.open_store import open_store
+from squidbot.cli.texts import USAGE, complain, stop
+from squidbot.core.access import is_loopback
+from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.memories import SHARED, Scope
+from squidbot.plugins.scopes import machine_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from squidbot.core.access import AccessTokens
+    from squidbot.report.server import ReportServer
+
+# The parts of `squidbot status` that a page shows, how long they are kept, and how long they may take.
+_STATUS_KEYS: Final = ("settings", "devices", "main_memory", "models", "store", "memory", "problems")
+STATUS_SECONDS: Final = 60.0
+MOST_STATUS_SECONDS: Final = 120.0
+
+
+@click.command()
+@click.option("--store", metavar="FILE.db", help="The store.  [default: the one of the settings]")
+@click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="The port.  [default: a free one]")
+@click.option("--host", metavar="HOST", default="127.0.0.1", help="Where to listen.  [default: this machine alone]")
+@click.option("--user", default="", help="Whose facts and journal to show, or whose SQUIDBOT_MCP_TOKEN is.")
+@click.option("--shared", is_flag=True, help="Show the facts that all share.")
+@click.option("--tokens", metavar="FILE", help="The users who may look, as for squidbot mcp.")
+@click.option("--write", is_flag=True, help="Allow to forget facts and messages.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+def view(  # noqa: PLR0913  # its options
+    *,
+    store: str | None,
+    config: str | None,
+    port: int,
+    host: str,
+    user: str,
+    shared: bool,
+    tokens: str | None,
+    write: bool,
+    no_browser: bool,
+) -> None:
+    """Look into a store in the browser: sessions, every request, facts, goals, journal, status.
+
+    It prints an address that lets one browser in, once. Nothing is written without --write; open pages follow agents
+    that work in other processes. End it with Ctrl-C.
+    """
+    if shared and (user or tokens):
+        raise click.UsageError("--shared is for all: leave --user and --tokens out")
+    needs_tokens = tokens is not None or not is_loopback(host)
+    users = access_of(tokens, user, host) if needs_tokens else None
+    scope = SHARED if shared or users else Scope(user=user) if user else machine_user()
+    try:
+        from squidbot.report.server import ReportServer, ViewOptions  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        stop(str(error), USAGE)
+    with (
+        closing(_bound(host, port)) as listening,
+        open_store(store, config=config, writes=write, follows=True) as place,
+    ):
+        own_port, path = listening.getsockname()[1], place.file
+        status = _Status(store, config) if users is None else None
+        server = ReportServer(place, ViewOptions(scope, host, own_port, users, write, path, status))
+        with closing(server):
+            server.serve(listening, lambda: _started(server, place.wired.loaded.store_place, users, write, no_browser))
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address.
+
+    Raises:
+        ConfigError: it can't be had.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        raise ConfigError(f"can't listen on {host!a:.100}, port {port}: {error.strerror or error}") from error
+
+
+def _started(server: ReportServer, place: str, users: AccessTokens | None, write: bool, no_browser: bool) -> None:  # noqa: FBT001
+    """Say where the server is, and open a browser."""
+    click.echo(server.address())
+    what = "facts and messages can be forgotten" if write else "read only"
+    if users is not None:
+        complain(f"shows {place}, {what}, to whoever logs in with a token. Ctrl-C ends it.")
+        if not is_loopback(server.host):
+            complain(
+                f"{server.host} is not encrypted: put a server with TLS in front, or tokens can be read on the way"
+            )
+        return
+    again = "press Enter for another one, " if sys.stdin.isatty() else ""
+    complain(f"shows {place}, {what}. The address works once: {again}Ctrl-C to end.")
+    if sys.stdin.isatty():
+        threading.Thread(target=_offer, args=(server.address,), name="squidbot-addresses", daemon=True).start()
+    if not no_browser and _has_browser(os.environ):
+        click.launch(server.address())  # the printed one stays for another browser
+
+
+def _offer(address: Callable[[], str]) -> None:
+    """Print a new address for each line of standard input."""
+    for _ in sys.stdin:
+        click.echo(address())
+
+
+def _has_browser(environ: Mapping[str, str]) -> bool:
+    """Return whether a browser would open before the person who has called this: on a screen of this machine."""
+    is_remote = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY"))
+    has_screen = sys.platform in {"darwin", "win32"} or any(map(environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return sys.stdout.isatty() and has_screen and not is_remote
+
+
+class _Status:
+    """What `squidbot status` says, kept for a minute.
+
+    In a process of its own: it reads files of the store in ways that take SQLite's locks from this process.
+    """
+
+    def __init__(self, store: str | None, config: str | None) -> None:
+        named = {"--store": store, "--config": config}
+        given = [part for option, value in named.items() if value is not None for part in (option, value)]
+        self._command = [sys.executable, "-m", "squidbot", "status", "--json", *given]
+        self._lock = threading.Lock()
+        self._held: tuple[float, dict[str, Any]] | None = None
+
+    def __call__(self) -> dict[str, Any]:
+        """Return it.
+
+        Raises:
+            StoreError: the command failed.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if self._held is None or now > self._held[0] + STATUS_SECONDS:
+                self._held = now, self._read()
+            return self._held[1]
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            done = subprocess.run(  # noqa: S603  # ourselves
+                self._command, capture_output=True, text=True, check=False, timeout=MOST_STATUS_SECONDS
+            )
+            values = json.loads(done.stdout)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise StoreError(f"squidbot status failed ({type(error).__name__}); run it yourself") from error
+        return {key: values[key] for key in _STATUS_KEYS}

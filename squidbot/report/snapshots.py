@@ -1,0 +1,214 @@
+"""The figures of sessions for pages that follow them: built when needed, kept in bounds, sent as increments."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from squidbot.report.data import ReportData
+
+    Head = tuple[int, int]
+
+# A session is built again at the earliest after so many times the seconds that building it took.
+REST_FACTOR: Final = 10.0
+# The most characters of figures and texts that are kept; the newest session stays, however long it is.
+MOST_CHARS: Final = 64 * 2**20
+# A page that is further behind gets everything anew.
+MOST_VERSIONS: Final = 32
+
+_encoded: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class SentFigures(NamedTuple):
+    """What a page gets.
+
+    Attributes:
+        version: names these figures; the page names it the next time.
+        body: JSON: "version"; "since", the version that it continues (null: none); "lists", by name how many entries
+            to "keep" and those to "add"; "values", everything else. `None`: the page has it.
+        again_seconds: when to ask again, because the session has more by now; `None`: at the next event.
+    """
+
+    version: str
+    body: str | None
+    again_seconds: float | None
+
+
+@dataclass(slots=True)
+class _Snapshot:
+    """The newest figures of a session.
+
+    Attributes:
+        epoch: names the numbers of texts; begins every version.
+        texts, numbers: the texts, and their numbers: a text keeps its number while the epoch lasts.
+        known: older versions, each with how many entries of each list it has in common with the newest one.
+    """
+
+    epoch: str = field(default_factory=lambda: secrets.token_hex(6))
+    number: int = 0
+    head: Head = (-1, -1)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    values: str = "{}"
+    texts: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    known: OrderedDict[str, dict[str, int]] = field(default_factory=OrderedDict)
+    chars: int = 0
+    built_at: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def version(self) -> str:
+        return f"{self.epoch}.{self.number}"
+
+    def take(self, data: ReportData, head: Head) -> bool:
+        """Take newer figures; return False if a text is gone: then numbers have to begin anew."""
+        numbers = [self.numbers.setdefault(text, len(self.numbers)) for text in data.texts]
+        if len(self.numbers) > len(data.texts):
+            return False
+        values = dict(data.values)
+        for name in ("messages", "parts"):
+            values[name] = [{**one, "text": numbers[one["text"]]} for one in values[name]]
+        lists = {name: [*map(_encoded, value)] for name, value in values.items() if isinstance(value, list)}
+        self._keep_versions(lists)
+        self.lists, self.head, self.number = lists, head, self.number + 1
+        self.values = _encoded({name: value for name, value in values.items() if name not in lists})
+        self.texts = [*self.numbers]
+        chars = sum(len(one) for every in lists.values() for one in every)
+        self.chars = chars + sum(map(len, self.texts)) + len(self.values)
+        return True
+
+    def _keep_versions(self, lists: Mapping[str, Sequence[str]]) -> None:
+        """Note how much of the versions before the newer figures have, too."""
+        if self.number:
+            self.known[self.version] = {name: len(every) for name, every in self.lists.items()}
+        same = {name: _same(self.lists.get(name, ()), every) for name, every in lists.items()}
+        for kept in self.known.values():
+            kept.update({name: min(kept.get(name, 0), count) for name, count in same.items()})
+        while len(self.known) > MOST_VERSIONS:
+            self.known.popitem(last=False)
+
+    def body(self, since: str) -> str | None:
+        """Return what a page that has a version lacks; `None` for nothing."""
+        if since == self.version:
+            return None
+        kept = self.known.get(since)
+        lists = ",".join(
+            f'{_encoded(name)}:{{"keep":{keep},"add":[{",".join(every[keep:])}]}}'
+            for name, every in self.lists.items()
+            for keep in (kept.get(name, 0) if kept else 0,)
+        )
+        continues = _encoded(since) if kept is not None else "null"
+        return f'{{"version":"{self.version}","since":{continues},"lists":{{{lists}}},"values":{self.values}}}'
+
+
+def _same(before: Sequence[str], after: Sequence[str]) -> int:
+    """Return how many first entries two lists have in common."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+class ReportCache:
+    """The figures and texts of sessions. Threads may share it: a session is built by one of them at a time."""
+
+    def __init__(
+        self,
+        build: Callable[[str], ReportData],
+        head: Callable[[str], Head],
+        *,
+        most_chars: int = MOST_CHARS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what builds a session's data, what tells its numbers of messages and records, and a clock."""
+        self._build, self._head, self._most_chars, self._clock = build, head, most_chars, clock
+        self._lock = Lock()
+        self._held = OrderedDict[str, _Snapshot]()
+        # The lock of each session that is being built, and how many wait for it.
+        self._building: dict[str, tuple[Lock, int]] = {}
+
+    @property
+    def chars(self) -> int:
+        """How many characters are kept."""
+        with self._lock:
+            return sum(one.chars for one in self._held.values())
+
+    def figures(self, session_id: str, since: str = "") -> SentFigures:
+        """Return what a page that has the version `since` lacks ("" for none).
+
+        Raises:
+            StoreError: the store failed, or what it has can't be read.
+        """
+        head = self._head(session_id)
+        lock = self._enter(session_id)
+        try:
+            with lock:
+                held = self._newest(session_id, head)
+                wait = max(0.0, held.built_at + REST_FACTOR * held.seconds - self._clock())
+                return SentFigures(held.version, held.body(since), wait if held.head != head else None)
+        finally:
+            self._leave(session_id)
+
+    def text(self, session_id: str, epoch: str, number: int) -> str:
+        """Return a text of the figures whose version begins with `epoch`.
+
+        Raises:
+            NotFoundError: it is not kept any more: ask for the figures.
+        """
+        with self._lock:
+            held = self._held.get(session_id)
+            if held is None or held.epoch != epoch or not 0 <= number < len(held.texts):
+                raise NotFoundError("these figures are not kept any more: load the page again")
+            return held.texts[number]
+
+    def drop(self, session_id: str | None = None) -> None:
+        """Keep nothing of a session, or of any: something was forgotten."""
+        with self._lock:
+            for name in [*self._held] if session_id is None else [session_id]:
+                self._held.pop(name, None)
+
+    def _newest(self, session_id: str, head: Head) -> _Snapshot:
+        """Return the newest figures that may be had now; the lock of the session is held."""
+        with self._lock:
+            held = self._held.get(session_id)
+        now = self._clock()
+        if held and (held.head == head or now < held.built_at + REST_FACTOR * held.seconds):
+            return self._keep(session_id, held)
+        data = self._build(session_id)
+        made = held or _Snapshot()
+        with self._lock:  # `text` must not read it half
+            if not made.take(data, head):
+                made = _Snapshot()
+                made.take(data, head)
+        made.built_at = self._clock()
+        made.seconds = made.built_at - now
+        return self._keep(session_id, made)
+
+    def _keep(self, session_id: str, made: _Snapshot) -> _Snapshot:
+        with self._lock:
+            self._held[session_id] = made
+            self._held.move_to_end(session_id)
+            chars = sum(one.chars for one in self._held.values())
+            while chars > self._most_chars and len(self._held) > 1:
+                chars -= self._held.popitem(last=False)[1].chars
+        return made
+
+    def _enter(self, session_id: str) -> Lock:
+        with self._lock:
+            lock, waiting = self._building.get(session_id, (Lock(), 0))
+            self._building[session_id] = lock, waiting + 1
+            return lock
+
+    def _leave(self, session_id: str) -> None:
+        with self._lock:
+            lock, waiting = self._building.pop(session_id)
+            if waiting > 1:
+                self._building[session_id] = lock, waiting - 1

@@ -1,0 +1,173 @@
+"""Tells open pages which sessions have something new: one thread looks for all of them, and only while one is open."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import StoreError
+from squidbot.core.ports import SupportsHeads, SupportsNews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.core.ports import TranscriptStore
+
+    Tell = Callable[[frozenset[str]], None]
+    Head = tuple[int, int]
+
+_LOG = logging.getLogger("squidbot")
+# The pause between two looks at a file, and at a server: with what follows, a page is at most a second behind.
+FILE_SECONDS: Final = 0.2
+SERVER_SECONDS: Final = 0.7
+# After a failure.
+RETRY_SECONDS: Final = 2.0
+# What is told where sessions that nobody named have changed.
+ANY: Final = ""
+
+
+class _Listener(NamedTuple):
+    """Who listens: the sessions, whether any other one counts too, and whom to tell."""
+
+    sessions: frozenset[str]
+    any_session: bool
+    tell: Tell
+
+
+class StoreWatcher:
+    """Watches sessions of a store for those who listen. Threads may share it.
+
+    A SQLite file is asked only if it, or its log, has changed; a server answers one small query for all sessions.
+    """
+
+    def __init__(self, store: TranscriptStore, path: str = "") -> None:
+        """Take the store, and its file; "" for none."""
+        self._store = store
+        self._files = (path, f"{path}-wal") if path else ()
+        self._pause_seconds = FILE_SECONDS if path else SERVER_SECONDS
+        self._lock = threading.Lock()
+        self._listeners: dict[int, _Listener] = {}
+        self._next = 0
+        self._heads: dict[str, Head] = {}
+        self._stamp: object = None
+        self._moment = 0.0
+        self._recent: dict[str, Head] = {}
+        self._wake = threading.Event()
+        self._is_open = True
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def listening(self, sessions: Sequence[str], tell: Tell, *, any_session: bool = False) -> Iterator[None]:
+        """Call `tell` in the watcher's thread, with the ids of sessions that have changed, while the context is open.
+
+        It is called from now on: whoever read a session before looks again once the context is open. `any_session`:
+        also with `ANY`, when any session of the store has changed.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        new = [name for name in dict.fromkeys(sessions) if name not in self._heads]
+        heads = self._read_heads(new)
+        with self._lock:
+            number, self._next = self._next, self._next + 1
+            self._listeners[number] = _Listener(frozenset(sessions), any_session, tell)
+            for name in sessions:
+                self._heads.setdefault(name, heads.get(name, (0, 0)))
+            if self._thread is None and self._is_open:
+                self._thread = threading.Thread(target=self._run, name="squidbot-watcher", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._listeners[number]
+                watched = {name for one in self._listeners.values() for name in one.sessions}
+                self._heads = {name: head for name, head in self._heads.items() if name in watched}
+            self._wake.set()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread is not None
+
+    def poke(self) -> None:
+        """Look soon: this process has written."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the thread; nobody is told anything after this."""
+        with self._lock:
+            self._is_open = False
+            thread = self._thread
+        self._wake.set()
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        pause = self._pause_seconds
+        while True:
+            self._wake.wait(pause)
+            self._wake.clear()
+            with self._lock:
+                if not self._listeners or not self._is_open:
+                    self._thread, self._stamp, self._moment = None, None, 0.0
+                    self._recent.clear()
+                    return
+                listeners = [*self._listeners.values()]
+            pause = self._pause_seconds
+            try:
+                self._look(listeners)
+            except StoreError as error:
+                _LOG.debug("the watcher could not look: %s", error)
+                pause = RETRY_SECONDS
+
+    def _look(self, listeners: Sequence[_Listener]) -> None:
+        stamp = self._stamp_of_files()
+        if stamp is not None and stamp == self._stamp:
+            return
+        is_first, was_file = self._stamp is None, stamp is not None
+        sessions = [*{name for one in listeners for name in one.sessions}]
+        heads = self._read_heads(sessions)
+        with self._lock:
+            known = self._heads
+            changed = {name for name in sessions if name in known and heads.get(name, (0, 0)) != known[name]}
+            known.update({name: heads.get(name, (0, 0)) for name in changed})
+        if any(one.any_session for one in listeners) and (not is_first if was_file else self._is_any_new()):
+            changed.add(ANY)
+        self._stamp = stamp
+        for one in listeners:
+            mine = changed & one.sessions | (changed & {ANY} if one.any_session else frozenset())
+            if mine:
+                one.tell(frozenset(mine))
+
+    def _stamp_of_files(self) -> object:
+        """Return what differs as soon as anything was written; `None` where there is no file."""
+        if not self._files:
+            return None
+        found = list[object]()
+        for path in self._files:
+            status = None
+            with suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116  # five times a second; a Path costs more than the call
+            found.append(status and (status.st_ino, status.st_size, status.st_mtime_ns))
+        return tuple(found)
+
+    def _read_heads(self, sessions: Sequence[str]) -> dict[str, Head]:
+        if isinstance(self._store, SupportsHeads):
+            return self._store.heads(sessions) if sessions else {}
+        return {name: self._store.head(name) for name in sessions}
+
+    def _is_any_new(self) -> bool:
+        """Return whether any session of a server was written to since the last look."""
+        if not isinstance(self._store, SupportsNews):
+            return False
+        is_first = not self._moment
+        names, self._moment = self._store.changed_since(self._moment or time.time())
+        heads = self._read_heads(names)
+        is_new = not is_first and any(self._recent.get(name) != head for name, head in heads.items())
+        self._recent = heads
+        return is_new
