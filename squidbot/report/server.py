@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import signal
 from contextlib import ExitStack, closing
 from hmac import compare_digest
 from importlib import resources
@@ -96,6 +97,7 @@ class ReportServer:
         self._pages = StorePages(place, options.status)
         self.watcher = StoreWatcher(place.store, options.path)
         self._streams = set[_Stream]()
+        self._serving: _EndingServer | None = None
         inner = Starlette(routes=self._routes(), exception_handlers={SquidbotError: _refused})
         self.app: ASGIApp = BrowserGate(
             inner,
@@ -135,10 +137,15 @@ class ReportServer:
             timeout_graceful_shutdown=3,
         )
         with closing(listening):
-            _EndingServer(config, self.end, started).run([listening])
+            self._serving = _EndingServer(config, self._end_streams, started)
+            self._serving.run([listening])
 
     def end(self) -> None:
-        """End all streams, and the watcher: for the end of the server."""
+        """Have `serve` return soon; any thread may call it."""
+        if self._serving is not None:
+            self._serving.handle_exit(signal.SIGTERM, None)
+
+    def _end_streams(self) -> None:
         for stream in [*self._streams]:
             stream.end()
 
