@@ -132,7 +132,7 @@ class _Builder:
             "parts": self._shown,
             "calls": calls,
             "compactions": plans,
-            "lines": [state._asdict() for state in lines.states()],
+            "lines": [state._asdict() | {"runs": lines.on(state.number).runs} for state in lines.states()],
             "policies": [self._everything(calls)],
             "missing": [],
             "errors": [],
@@ -530,7 +530,7 @@ def replayed_data(
         "calls": calls,
         "policies": [values["policies"][0], *others],
         "missing": [dict(one) for one in missing],
-        "errors": [_error(one.call, one.error) for one in outcome.failures],
+        "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
@@ -548,5 +548,11 @@ def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def _error(call: int, error: Exception) -> dict[str, Any]:
-    return {"call": call, "kind": "budget" if isinstance(error, BudgetError) else "invalid", "text": str(error)}
+def _error(failed: int, call: int, error: Exception) -> dict[str, Any]:
+    """Return a call without a request, and the call of the report before which it stands: `failed` came before it."""
+    return {
+        "call": call,
+        "next": call - failed,
+        "kind": "budget" if isinstance(error, BudgetError) else "invalid",
+        "text": str(error),
+    }
