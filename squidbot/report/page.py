@@ -40,7 +40,7 @@ def page_around(data: str = "", script: str = "", sources: str = "") -> str:
         script: a script that runs behind the page's own, in the same element.
         sources: more directives for the Content-Security-Policy, such as "connect-src 'self'".
     """
-    style, own = _asset("report.css"), f"{_script()}{script}"
+    style, own = asset("report.css"), f"{page_script()}{script}"
     policy = [
         "default-src 'none'",
         f"script-src '{_hash(own)}'",
@@ -50,8 +50,22 @@ def page_around(data: str = "", script: str = "", sources: str = "") -> str:
         "form-action 'none'",
         *filter(None, [sources]),
     ]
-    page = _asset("report.html")
+    page = asset("report.html")
     for mark, text in (("@policy@", "; ".join(policy)), ("@style@", style), ("@data@", data), ("@script@", own)):
+        head, _, tail = page.partition(mark)
+        page = f"{head}{text}{tail}"
+    return page
+
+
+def linked_page(style: str, scripts: Sequence[str]) -> str:
+    """Return the page without data, with links to a style and scripts: for a server, which sends the policy itself."""
+    links = "".join(f'<script src="{one}" defer></script>\n' for one in scripts)
+    page = asset("report.html")
+    for mark, text in (
+        ('<meta http-equiv="Content-Security-Policy" content="@policy@">\n', ""),
+        ("<style>@style@</style>", f'<link rel="stylesheet" href="{style}">'),
+        ("@data@<script>@script@</script>", links),
+    ):
         head, _, tail = page.partition(mark)
         page = f"{head}{text}{tail}"
     return page
@@ -68,14 +82,15 @@ def write_page(data: ReportData, path: Path) -> None:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file of the pages."""
     return (files("squidbot.report") / "page" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _script() -> str:
+def page_script() -> str:
     """Return the page's script: one scope, which nothing else of a page reaches."""
-    own = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    own = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{own}}})();\n'
 
 

@@ -12,8 +12,8 @@ import gzip
 import json
 import signal
 from contextlib import ExitStack, closing
+from functools import partial
 from hmac import compare_digest
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import missing
@@ -33,6 +33,7 @@ from squidbot.core.access import check_listening
 from squidbot.core.errors import NotFoundError, RecallError, SquidbotError
 from squidbot.report.gate import BrowserGate, Logins, Viewer
 from squidbot.report.listing import key_of
+from squidbot.report.page import asset, linked_page, page_script
 from squidbot.report.pages import LISTED, StorePages
 from squidbot.report.watcher import ANY, StoreWatcher
 
@@ -57,8 +58,16 @@ MOST_FOLLOWED: Final = 64
 MOST_BODY_BYTES: Final = 64 * 1024
 # Shorter bodies are not worth packing.
 LEAST_PACKED_BYTES: Final = 1_024
-_KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-_PAGES: Final = ("view.html", "view.css", "view.js", "session.html", "follow.js", "report.css", "report.js")
+# The pages and what belongs to them: the path, the kind, and the text.
+_FILES: Final[dict[str, tuple[str, Callable[[], str]]]] = {
+    "/": ("text/html", partial(asset, "view.html")),
+    "/session/{key}": ("text/html", partial(linked_page, "/page/report.css", ("/page/report.js", "/page/follow.js"))),
+    "/page/report.css": ("text/css", partial(asset, "report.css")),
+    "/page/report.js": ("text/javascript", page_script),
+    "/page/follow.js": ("text/javascript", partial(asset, "follow.js")),
+    "/page/view.css": ("text/css", partial(asset, "view.css")),
+    "/page/view.js": ("text/javascript", partial(asset, "view.js")),
+}
 
 
 class ViewOptions(NamedTuple):
@@ -169,9 +178,7 @@ class ReportServer:
         }
         routes = [Route(path, _json_route(act), methods=["GET"]) for path, act in api.items()]
         routes.append(Route("/api/events", self._events, methods=["GET"]))
-        routes += [Route("/", _page("view.html"), methods=["GET"])]
-        routes += [Route("/session/{key}", _page("session.html"), methods=["GET"])]
-        routes += [Route(f"/page/{name}", _page(name), methods=["GET"]) for name in _PAGES if ".html" not in name]
+        routes += [Route(path, _file_route(*file), methods=["GET"]) for path, file in _FILES.items()]
         if self._options.writes:
             changes = {"/api/facts/forget": self._forget_fact, "/api/session/{key}/forget": self._forget_messages}
             routes += [Route(path, _change_route(act), methods=["POST"]) for path, act in changes.items()]
@@ -375,13 +382,14 @@ def _change_route(act: Callable[[Viewer, Request, Mapping[str, Any]], dict[str, 
     return endpoint
 
 
-def _page(name: str) -> Callable[[Request], Any]:
-    """Return an endpoint for a file of a page."""
+def _file_route(kind: str, text: Callable[[], str]) -> Callable[[Request], Any]:
+    """Return an endpoint for a page, or for what belongs to one."""
+
+    def made(request: Request) -> Response:
+        return _packed(request, text().encode(), None, f"{kind}; charset=utf-8")
 
     async def endpoint(request: Request) -> Response:
-        body = await to_thread.run_sync((resources.files("squidbot.report") / "page" / name).read_bytes)
-        kind = f"{_KINDS[name.rpartition('.')[2]]}; charset=utf-8"
-        return await to_thread.run_sync(_packed, request, body, None, kind)
+        return await to_thread.run_sync(made, request)
 
     return endpoint
 

@@ -45,7 +45,7 @@ function when(seconds) {
 // Nothing that a terminal or a browser would obey, and nothing that turns the text around it.
 const safe = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 const linkTo = (key, session, message = null) =>
-  el("a", { href: `/session/${key}${message === null ? "" : `#m${message}`}`, class: "name", dir: "auto" }, safe(session));
+  el("a", { href: `/session/${key}${message === null ? "" : `#view=message&message=${message}`}`, class: "name", dir: "auto" }, safe(session));
 
 // -- asking the server -------------------------------------------------------------------------------------------
 
