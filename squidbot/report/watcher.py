@@ -26,6 +26,8 @@ FILE_SECONDS: Final = 0.2
 SERVER_SECONDS: Final = 0.7
 # After a failure.
 RETRY_SECONDS: Final = 2.0
+# Later than any clock is ahead of another one.
+AHEAD_SECONDS: Final = 7 * 24 * 3_600.0
 # What is told where sessions that nobody named have changed.
 ANY: Final = ""
 
@@ -78,6 +80,7 @@ class StoreWatcher:
             for name in sessions:
                 self._heads.setdefault(name, heads.get(name, (0, 0)))
             if self._thread is None and self._is_open:
+                self._stamp = self._stamp_of_files()
                 self._thread = threading.Thread(target=self._run, name="squidbot-watcher", daemon=True)
                 self._thread.start()
         try:
@@ -114,7 +117,7 @@ class StoreWatcher:
             self._wake.clear()
             with self._lock:
                 if not self._listeners or not self._is_open:
-                    self._thread, self._stamp, self._moment = None, None, 0.0
+                    self._thread, self._moment = None, 0.0
                     self._recent.clear()
                     return
                 listeners = [*self._listeners.values()]
@@ -129,14 +132,13 @@ class StoreWatcher:
         stamp = self._stamp_of_files()
         if stamp is not None and stamp == self._stamp:
             return
-        is_first, was_file = self._stamp is None, stamp is not None
         sessions = [*{name for one in listeners for name in one.sessions}]
         heads = self._read_heads(sessions)
         with self._lock:
             known = self._heads
             changed = {name for name in sessions if name in known and heads.get(name, (0, 0)) != known[name]}
             known.update({name: heads.get(name, (0, 0)) for name in changed})
-        if any(one.any_session for one in listeners) and (not is_first if was_file else self._is_any_new()):
+        if any(one.any_session for one in listeners) and (stamp is not None or self._is_any_new()):
             changed.add(ANY)
         self._stamp = stamp
         for one in listeners:
@@ -165,9 +167,10 @@ class StoreWatcher:
         """Return whether any session of a server was written to since the last look."""
         if not isinstance(self._store, SupportsNews):
             return False
-        is_first = not self._moment
-        names, self._moment = self._store.changed_since(self._moment or time.time())
+        if not self._moment:  # a moment to come tells the server's own
+            self._moment = self._store.changed_since(time.time() + AHEAD_SECONDS)[1]
+        names, self._moment = self._store.changed_since(self._moment)
         heads = self._read_heads(names)
-        is_new = not is_first and any(self._recent.get(name) != head for name, head in heads.items())
+        is_new = any(self._recent.get(name) != head for name, head in heads.items())
         self._recent = heads
         return is_new

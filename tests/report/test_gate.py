@@ -203,11 +203,10 @@ def test_a_wrong_token_lets_nobody_in(store: str) -> None:
         own = base_of(server)
         assert server.address() == f"{own}/"
         assert 'name="token"' in httpx2.get(own, timeout=SECONDS).text
-        for token in ("", "x", TOKENS["ann"][:-1], digest_of(TOKENS["ann"].encode()), "x" * 50_000, "\ud800"):
-            form = {"token": token.encode("utf-8", "surrogatepass").hex() if token == "\ud800" else token}
-            answer = httpx2.post(f"{own}/login", data=form, headers={"origin": own}, timeout=SECONDS)
+        for sent in ("", "x", TOKENS["ann"][:-1], digest_of(TOKENS["ann"].encode()), "x" * 50_000, "\u2603"):
+            answer = httpx2.post(f"{own}/login", data={"token": sent}, headers={"origin": own}, timeout=SECONDS)
             assert answer.status_code == 401
-            assert not token or token not in answer.text.replace("token", "") or token == "x"
+            assert len(sent) < 2 or sent not in answer.text
         foreign = httpx2.post(f"{own}/login", data={"token": TOKENS["ann"]}, headers={"origin": "http://evil.example"})
         assert foreign.status_code == 403
 

@@ -334,12 +334,9 @@ function follow() {
   if (!wanted) { stream?.close(); stream = null; return; }
   if (stream && stream.readyState !== EventSource.CLOSED) return;
   stream = new EventSource("/api/events?list=1");
-  let isFirst = true;
   let waiting = 0;
   stream.addEventListener("list", () => {
-    const due = !isFirst || $("content").childElementCount > 0;
-    isFirst = false;
-    if (due && !waiting) waiting = setTimeout(() => { waiting = 0; refresh(); }, LIST_MS);
+    if (!waiting) waiting = setTimeout(() => { waiting = 0; refresh(); }, LIST_MS);
   });
   stream.onerror = later(() => { if (document.visibilityState === "visible") follow(); }, 5000);
 }

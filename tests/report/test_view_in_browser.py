@@ -1,0 +1,150 @@
+"""The pages in Chromium: logged in by the address, a session is opened, grows, and a fact is forgotten."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import squidbot
+from squidbot.core.memories import Scope
+
+from ..commands.conftest import talk
+from .serving import Talker, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+AGENT = {"store": {"path": "s.db"}, "window": {"default": 3_000}}
+HOSTILE = '<img src=x onerror="window.owned=1"><script>window.owned=1</script>'
+PHONE = {"width": 400, "height": 800}
+
+
+@contextmanager
+def opened(address: str, **context: Any) -> Iterator[Any]:  # noqa: ANN401  # of a package that may not be there
+    """Give a page of a fresh browser at an address; nothing may be written to its console, and no error may arise."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: the group `browser`")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is missing")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_context(**context).new_page()
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text) if message.type in {"error", "warning"} else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.set_default_timeout(10_000)
+        page.goto(address)
+        yield page
+        assert wrong == []
+        assert page.evaluate("window.owned") is None
+        browser.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with a session, a hostile one, and a fact of each kind of text."""
+    monkeypatch.chdir(tmp_path)
+    with squidbot.load(AGENT) as engine:
+        talk(engine.session("support/42"))
+        session = engine.session(HOSTILE, scope=Scope(user="ann"))
+        session.record({"role": "user", "content": f"zebra {HOSTILE}"})
+        session.goals.change("set", HOSTILE)
+        for text in ("Ann keeps bees", f"Ann says {HOSTILE}"):
+            session.memory({"action": "add", "text": text})
+    return tmp_path
+
+
+def test_a_session_is_opened_and_grows(folder: Path) -> None:
+    """By the address of the terminal: the list, a session, and what another process adds to it."""
+    with served("s.db") as server, Talker(AGENT) as agent, opened(server.address()) as page:
+        assert page.url.endswith("/")
+        page.get_by_role("link", name="support/42").wait_for()
+        assert HOSTILE in page.locator("td a.name").all_inner_texts()
+        agent.say("newcomer")
+        page.get_by_role("link", name="newcomer").wait_for()
+        page.get_by_role("link", name="support/42").click()
+        page.get_by_text("follows the session: 96 messages").wait_for()
+        agent.say("support/42", 3)
+        page.get_by_text("follows the session: 102 messages").wait_for(timeout=3_000)
+        page.goto(f"{page.url}#view=message&message=101")
+        page.get_by_text("The answer 2 to Mend the walrus.").first.wait_for()
+        page.get_by_role("link", name="All sessions").click()
+        page.get_by_label("Filter by name").fill("nothing like this")
+        page.get_by_text("No session has such a name.").wait_for()
+    assert folder.is_dir()
+
+
+def test_every_page_shows_hostile_text_as_text_on_a_phone(folder: Path) -> None:
+    """With keys alone, 400 pixels wide, dark: nothing runs, nothing is wider than the screen."""
+    with (
+        served("s.db", scope=Scope(user="ann")) as server,
+        opened(server.address(), viewport=PHONE, color_scheme="dark") as page,
+    ):
+        for key, text in (("1", "support/42"), ("3", "Ann keeps bees"), ("4", HOSTILE), ("5", "no entries")):
+            page.keyboard.press(key)
+            page.get_by_text(text).first.wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.keyboard.press("2")
+        page.keyboard.press("/")
+        page.keyboard.type("zebra")
+        page.keyboard.press("Enter")
+        page.get_by_text("The best 1 message").wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.get_by_text("follows the session: 1 messages").wait_for()
+        page.go_back()
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.keyboard.press("t")
+        page.keyboard.press("t")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+    assert folder.is_dir()
+
+
+def test_a_fact_and_a_message_are_forgotten(folder: Path) -> None:
+    """Only where the server may write, and after a question."""
+    with served("s.db", scope=Scope(user="ann")) as server, opened(f"{server.address()}#facts") as page:
+        page.get_by_text("Ann keeps bees").wait_for()
+        assert page.get_by_role("button", name="Forget…").count() == 0
+    with served("s.db", writes=True, scope=Scope(user="ann")) as server, opened(f"{server.address()}#facts") as page:
+        card = page.locator(".card", has_text="Ann keeps bees")
+        card.get_by_role("button", name="Forget…").click()
+        page.get_by_role("button", name="Keep it").click()
+        card.get_by_role("button", name="Forget…").click()
+        page.get_by_label("Reason").fill("asked to")
+        page.get_by_role("button", name="Forget for good").click()
+        page.get_by_text("Forgot f-").wait_for()
+        assert card.count() == 0
+        page.reload()
+        page.get_by_text("Ann says").wait_for()
+        assert page.get_by_text("Ann keeps bees").count() == 0
+        page.keyboard.press("1")
+        page.get_by_role("link", name="support/42").click()
+        page.get_by_text("follows the session: 96 messages").wait_for()
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_label("Messages to forget for good").fill("m0")
+        page.get_by_role("button", name="Forget…").click()
+        page.get_by_text("forgot m0").wait_for()
+    assert b"Please mend src/part_0.py" not in (folder / "s.db").read_bytes()
+
+
+def test_an_old_address_says_what_to_do(folder: Path) -> None:
+    """In words, and without a script."""
+    with served("s.db") as server:
+        address = server.address()
+        with opened(address) as page:
+            page.get_by_role("link", name="support/42").wait_for()
+            page.goto("about:blank")
+        playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: the group `browser`")
+        with playwright.sync_playwright() as running:
+            browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            page = browser.new_page()
+            page.goto(address)
+            assert "Press Enter in the terminal" in page.inner_text("body")
+            browser.close()
+    assert folder.is_dir()
