@@ -153,7 +153,7 @@ def keys(value: object) -> Iterator[str]:
 def test_page_has_every_command_and_no_other() -> None:
     """Those of a group in its place."""
     assert set(SECTIONS) == set(NAMES)
-    assert set(JSON_SECTIONS) == set(NAMES) - {"mcp"}
+    assert set(JSON_SECTIONS) == set(NAMES) - {"mcp", "view"}
     assert list(dict.fromkeys(one.partition(" ")[0] for one in SECTIONS)) == list(COMMANDS)
 
 

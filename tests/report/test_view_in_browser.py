@@ -97,7 +97,7 @@ def test_every_page_shows_hostile_text_as_text_on_a_phone(folder: Path) -> None:
         page.keyboard.press("Escape")
         page.keyboard.press("j")
         page.keyboard.press("Enter")
-        page.get_by_text("follows the session: 1 messages").wait_for()
+        page.get_by_text("follows the session: 1 message").wait_for()
         page.go_back()
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.keyboard.press("t")

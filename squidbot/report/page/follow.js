@@ -15,15 +15,17 @@
   const texts = new Map();
 
   const bar = document.createElement("nav");
-  bar.className = "follow";
+  bar.setAttribute("aria-label", "This server");
+  Object.assign(bar.style, { display: "flex", flexWrap: "wrap", gap: "0 .8rem", alignItems: "center", padding: ".3rem 1rem" });
   const back = document.createElement("a");
   back.href = "/";
   back.textContent = "← All sessions";
   const state = document.createElement("span");
   state.className = "dim";
   state.setAttribute("role", "status");
-  bar.append(back, " ", state);
+  bar.append(back, state);
   document.body.prepend(bar);
+  const count = (number, what) => `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
   const say = (text) => { state.textContent = text; };
 
   async function loadTexts(number) {
@@ -62,7 +64,7 @@
       const seconds = answer.headers.get("squidbot-again-seconds");
       if (seconds !== null) again = setTimeout(load, 1000 * Number(seconds) + 20);
       if (answer.status !== 304) patch(await answer.json());
-      say(values && values.calls ? `follows the session: ${values.messages.length.toLocaleString()} messages, ${values.calls.length.toLocaleString()} calls` : "");
+      say(`follows the session: ${count(values.messages.length, "message")}, ${count(values.calls.length, "call")}`);
     } catch (error) {
       say(error instanceof TypeError ? "the server does not answer; it may have ended" : error.message);
     }
@@ -105,7 +107,7 @@
       button.textContent = "Forget…";
       form.append(field, " ", button);
       form.addEventListener("submit", (event) => { event.preventDefault(); forget(me, field); });
-      bar.append(" ", form);
+      bar.append(form);
     }
     follow();
     if (values === null) load();

@@ -1,0 +1,118 @@
+"""`squidbot view`, without a browser: what it is told, and what it says. tests/report has the server."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+import squidbot
+from squidbot.cli import main
+from squidbot.cli.view import _has_browser
+from squidbot.report.server import ReportServer
+
+SECONDS = 60
+SERVE = "from squidbot.cli import main; main()"
+
+
+def run(*arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(main, ["view", *arguments])
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    with squidbot.load({"store": {"path": "mem.db"}}) as engine:
+        engine.session("s").record({"role": "user", "content": "Hi"})
+    return "mem.db"
+
+
+def test_it_prints_an_address_and_a_new_one_for_enter(store: str) -> None:
+    """The address alone on standard output; Ctrl-C ends it at once, with a page open."""
+    command = [sys.executable, "-c", SERVE, "view", "--store", store, "--no-browser"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/\?token=[\w-]{40,}", address)
+        with httpx2.Client(base_url=address.partition("?")[0], timeout=SECONDS) as client:
+            assert client.get(address).status_code == 303
+            assert client.get("/api/sessions").json()["total"] == 1
+            with client.stream("GET", "/api/events?list=1") as stream:
+                assert next(stream.iter_lines()) == "retry: 1000"
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    assert out == ""
+    assert process.returncode == 130
+    (line,) = err.splitlines()
+    assert line.startswith(
+        f"squidbot: shows {Path(store).absolute()}, read only. The address works once: Ctrl-C to end."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no store: pass --store FILE.db"),
+        (["--store", "none.db"], "none.db: no such file"),
+        (["--store", "mem.db", "--host", "0.0.0.0"], "users need tokens: pass --tokens FILE"),  # noqa: S104  # refused
+        (["--store", "mem.db", "--host", "nowhere.invalid"], "users need tokens"),
+        (["--store", "mem.db", "--shared", "--user", "ann"], "--shared is for all"),
+        (["--store", "mem.db", "--tokens", "none"], "--tokens none: it can't be read"),
+        (["--store", "mem.db", "--port", "70000"], "70000 is not in the range"),
+    ],
+)
+def test_what_is_wrong_is_said(store: str, arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is served, and nothing made."""
+    monkeypatch.setattr(ReportServer, "serve", lambda *_: pytest.fail("it serves"))
+    before = sorted(Path().iterdir())
+    result = run(*arguments)
+    assert result.exit_code in {1, 2}
+    assert says in result.stderr
+    assert sorted(Path().iterdir()) == before
+    assert store
+
+
+def test_a_port_that_is_taken_is_said(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the port, and the reason of the system."""
+    import socket  # noqa: PLC0415  # for this test alone
+
+    monkeypatch.setattr(ReportServer, "serve", lambda *_: pytest.fail("it serves"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("--store", store, "--port", str(port))
+    assert result.exit_code == 2
+    assert f"can't listen on '127.0.0.1', port {port}: " in result.stderr
+
+
+def test_a_missing_package_is_named(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra that brings it."""
+    monkeypatch.delitem(sys.modules, "squidbot.report.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = run("--store", store)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.endswith("; the extra view is missing; in your clone: pip install '.[view]'")
+
+
+def test_a_browser_opens_only_before_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither over ssh, nor without a screen, nor where the output is no terminal."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    screen = {"DISPLAY": ":0"}
+    assert not _has_browser(screen)  # the output of a test is no terminal
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert _has_browser(screen)
+    assert not _has_browser({})
+    assert not _has_browser(screen | {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"})
