@@ -71,6 +71,9 @@ def replayed(  # noqa: PLR0913  # an argument for each option
     mode: str,
     store: str | None,
     dump: str | None,
+    html: str | None,
+    no_text: bool,
+    keep_secrets: bool,
     debug: bool,
     compare: bool,
     **given: Any,  # noqa: ANN401  # options of the sessions
@@ -83,14 +86,27 @@ def replayed(  # noqa: PLR0913  # an argument for each option
         others = [_terms(one, **given) for one in profiles()] if profile else map(under.with_strategy, STRATEGIES)
         beside = [replaced(other, usage=usage, mode=mode) for other in others]
     prompt = prompt_of(mode, under)
-    places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
+    places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None, html)
     conversations = runner.conversations_of(places)
     if prompt is not None:
         conversations = [with_system_text(conversation, prompt.text) for conversation in conversations]
+    pages = None
+    if html:
+        from squidbot.cli.report import ReplayPages  # noqa: PLC0415  # what is off costs nothing
+
+        pages = ReplayPages(html, conversations, under, no_text=no_text, keeps_secrets=keep_secrets)
     ticks, done = runner.ticks_of(conversations, beside), numbers(1)
     with bar("replaying") as tick:
-        results = runner.run(conversations, under, places, beside=beside, tick=lambda: tick(next(done), ticks))
-    return result_of(results)
+        results = runner.run(
+            conversations,
+            under,
+            places,
+            beside=beside,
+            tick=lambda: tick(next(done), ticks),
+            seen=pages.see if pages else None,
+        )
+    result = result_of(results)
+    return result._replace(remarks=[pages.write(results.rows)]) if pages else result
 
 
 def _terms(  # noqa: PLR0913  # an argument for each option

@@ -36,8 +36,8 @@ def block_json(block: RequestBlock) -> str:
     return json.dumps({key: getattr(block, key) for key in keys})
 
 
-def file_name(conversation_id: str, *, apart: bool = False) -> str:
-    """Return the name of a conversation's dump in a folder: its id, with characters invalid in file names as %XX.
+def file_name(conversation_id: str, *, apart: bool = False, ending: str = ".jsonl") -> str:
+    """Return the name of a conversation's file in a folder: its id, with characters invalid in file names as %XX.
 
     `apart` adds a hash of the id, for ids that differ only in upper and lower case.
     """
@@ -45,7 +45,7 @@ def file_name(conversation_id: str, *, apart: bool = False) -> str:
     name = quote(data, safe=" ()+,=@[]{}~")
     if apart or len(name) > _LONGEST_NAME_CHARS:
         name = f"{name[:_LONGEST_NAME_CHARS]}~{sha256(data).hexdigest()[:16]}"
-    return f"{name}.jsonl"
+    return f"{name}{ending}"
 
 
 class Dump:

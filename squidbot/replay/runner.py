@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The inputs and outputs of a run, as the user named them; None: a temporary store, no dump, no turn log."""
+    """The inputs and outputs of a run, as the user named them; None: a temporary store, no dump, log or page."""
 
     transcripts: tuple[str, ...]
     store: str | None = None
     dump: str | None = None
     log: str | None = None
+    html: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,12 +266,13 @@ def conversations_of(places: Places) -> list[Conversation]:
                 name = f"{conversation.id[:1000]}-{number}"  # a session's id may have 1,024 characters
             found[name] = replace(conversation, id=name)
     read = {os.path.realpath(conversation.path) for conversation in found.values()}
-    outputs = {"--store": places.store, "--dump": places.dump}
+    outputs = {"--store": places.store, "--dump": places.dump, "--html": places.html}
     for option, output in outputs.items():
         if output and os.path.realpath(output) in read:
             raise ConfigError(f"{option} {output} is an input transcript; choose another file")
-    if places.store and places.dump and os.path.realpath(places.store) == os.path.realpath(places.dump):
-        raise ConfigError(f"--store and --dump are the same file, {places.dump}")
+    for (one, first), (other, second) in combinations(outputs.items(), 2):
+        if first and second and os.path.realpath(first) == os.path.realpath(second):
+            raise ConfigError(f"{one} and {other} are the same file, {second}")
     return list(found.values())
 
 

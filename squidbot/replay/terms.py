@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from squidbot.codecs.transcripts import Conversation
+    from squidbot.config.schema import PriceEntry
     from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
     from squidbot.core.ports import TokenCounter
     from squidbot.core.prompts import SystemPrompt
@@ -58,17 +59,26 @@ class Charges(NamedTuple):
         name: the entry of the price table; as_of: the date of the prices, "" if unknown.
         prices: in uncached input tokens.
         ttl_seconds: how long a cached prefix lives without use; infinite: forever.
+        per_million: the price of a million uncached input tokens, in money; `None` if unknown.
     """
 
     name: str
     as_of: str
     prices: Prices
     ttl_seconds: float
+    per_million: float | None = None
+
+    @classmethod
+    def of(cls, name: str, entry: PriceEntry) -> Charges:
+        """Return the charges of an entry of the price table."""
+        prices = Prices(entry.read, entry.write, entry.output, entry.least_tokens)
+        return cls(name, entry.as_of, prices, entry.ttl_seconds, entry.per_million)
 
     def to_json(self) -> dict[str, object]:
         """Return them as values that JSON holds, which has no number for "never"."""
         ttl = None if math.isinf(self.ttl_seconds) else self.ttl_seconds
-        return {"name": self.name, "as_of": self.as_of or None, **self.prices._asdict(), "ttl_seconds": ttl}
+        known = {"name": self.name, "as_of": self.as_of or None, **self.prices._asdict(), "ttl_seconds": ttl}
+        return known | {"per_million": self.per_million}
 
     def cached(self, shared_tokens: int) -> int:
         """Return how many tokens of the common beginning of two requests are read from the cache."""
@@ -101,9 +111,7 @@ def charges_of(name: str) -> Charges:
         entry = entry_of(name, load_settings().settings.price_table)
     except ConfigError as error:
         raise ConfigError(f"--prices: {error}") from None
-    return Charges(
-        name, entry.as_of, Prices(entry.read, entry.write, entry.output, entry.least_tokens), entry.ttl_seconds
-    )
+    return Charges.of(name, entry)
 
 
 class ReplayedSession(NamedTuple):

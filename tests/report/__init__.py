@@ -1,0 +1,1 @@
+"""Reports: their data, the page, and the server of live pages."""
