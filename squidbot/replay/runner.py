@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import count as numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,11 +14,13 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.redaction import Redactor
+from squidbot.core.text import line
 from squidbot.replay.dump import open_dump
 from squidbot.replay.metrics import Ruler, Scorer, Tally, price_of_everything
-from squidbot.replay.recording import CODECS, Reader, recording_of
+from squidbot.replay.recording import CODECS, Reader, recording_of, with_system_text
+from squidbot.replay.report import results_display, sentence
 from squidbot.replay.rivals import RIVALS, score_rival
-from squidbot.replay.terms import open_replay_store
+from squidbot.replay.terms import open_replay_store, prompt_of, terms_of
 from squidbot.replay.usage import reporter_of
 from squidbot.wiring.turnlog import TurnLog
 
@@ -26,10 +29,11 @@ if TYPE_CHECKING:
 
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.plan import PlanRecord
+    from squidbot.display import Display
     from squidbot.hookspecs import Store
     from squidbot.replay.dump import Dump
     from squidbot.replay.recording import RequestBlock
-    from squidbot.replay.terms import Terms
+    from squidbot.replay.terms import Terms, Unit
     from squidbot.wiring.turnlog import SessionLog
 
 
@@ -169,6 +173,20 @@ class Results(NamedTuple):
     terms: Terms
     outcomes: tuple[ReplayOutcome, ...]
     rows: tuple[PolicyRow, ...] = ()
+
+    @property
+    def total(self) -> ReplayOutcome:
+        """The sums of all conversations."""
+        return ReplayOutcome.total(self.outcomes)
+
+    def __str__(self) -> str:
+        return line(sentence(self))
+
+    def _repr_html_(self) -> str:
+        return results_display(self).html()
+
+    def __rich__(self) -> Display:
+        return results_display(self)
 
 
 def replay(  # noqa: PLR0913, PLR0917  # its inputs, and its observers
@@ -311,6 +329,62 @@ def run(
             *_ours(conversations, terms, outcomes, beside, ruler, tick),
         ]
     return Results(terms, tuple(outcomes), tuple(rows))
+
+
+def run_files(
+    places: Places, terms: Terms, beside: Sequence[Terms] = (), progress: Callable[[int, int], None] | None = None
+) -> Results:
+    """Replay the transcripts of `places` under these terms, and return the results; `beside` as in `run`.
+
+    `progress` is called with the number of ticks so far and of all.
+
+    Raises:
+        TranscriptError: a transcript can't be read.
+        ConfigError: a place can't be used, or there is no such mode.
+        BudgetError: the text of the mode does not fit.
+        StoreError: the store failed.
+    """
+    prompt = prompt_of(terms.mode, terms)
+    conversations = conversations_of(places)
+    if prompt is not None:
+        conversations = [with_system_text(conversation, prompt.text) for conversation in conversations]
+    every, done = ticks_of(conversations, beside), numbers(1)
+
+    def tick() -> None:
+        if progress is not None:
+            progress(next(done), every)
+
+    return run(conversations, terms, places, beside=beside, tick=tick)
+
+
+def replay_files(  # noqa: PLR0913  # the options of `squidbot replay`
+    *transcripts: str | os.PathLike[str],
+    window_tokens: int,
+    reserved_output_tokens: int | None = None,
+    profile: str | None = None,
+    strategy: str | None = None,
+    counter: str = "classes",
+    unit: Unit | None = None,
+    prices: str | None = None,
+    usage: str = "none",
+    mode: str = "off",
+    compare: bool = False,
+    store: str | None = None,
+) -> Results:
+    """Replay recorded conversations call by call, as `squidbot replay` does, and return the results.
+
+    `transcripts` are files or directories. None takes the default of the option of that name; `compare` sets other
+    policies beside it; `store` is a new file for the sessions, None: they are not kept.
+
+    Raises:
+        TranscriptError: a transcript can't be read.
+        ConfigError: a value is unknown or out of range, or the store can't be written.
+        BudgetError: the reserve leaves no room for input.
+        StoreError: the store failed.
+    """
+    given = (reserved_output_tokens, profile, strategy, counter, unit, prices)
+    terms, beside = terms_of(window_tokens, *given, usage=usage, mode=mode, compare=compare)
+    return run_files(Places(tuple(os.fspath(path) for path in transcripts), store), terms, beside)
 
 
 def _replayed(  # noqa: PLR0913, PLR0917  # as `replay`
