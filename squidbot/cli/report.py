@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,9 @@ import click
 
 from squidbot.adapters.common.files import make_folder
 from squidbot.cli.output import Result, ResultCommand
-from squidbot.cli.texts import USAGE, count, percent, stop
+from squidbot.cli.texts import count, percent
 from squidbot.core.redaction import Redactor
-from squidbot.replay.dump import file_name
+from squidbot.replay.dump import file_name, is_folder
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
 from squidbot.replay.terms import Charges, charges_of
@@ -98,21 +97,15 @@ def summary(data: ReportData) -> str:
 class ReplayPages:
     """The pages of replayed conversations: one file, or (`html` is a folder or ends in a slash) one for each."""
 
-    def __init__(
-        self, html: str, conversations: Sequence[Conversation], terms: Terms, *, no_text: bool, keeps_secrets: bool
-    ) -> None:
-        """Take what is replayed; nothing is written yet."""
-        self._is_folder = html.endswith(("/", os.sep)) or Path(html).is_dir()
-        if len(conversations) > 1 and not self._is_folder:
-            many = count(len(conversations), "conversation")
-            stop(f"--html {html}: there are {many}; end it with a slash to get a file for each", USAGE)
-        self._html, self._conversations, self._terms, self._no_text = html, conversations, terms, no_text
+    def __init__(self, html: str, terms: Terms, *, no_text: bool, keeps_secrets: bool) -> None:
+        """Take the terms of the replay; nothing is written yet."""
+        self._html, self._terms, self._no_text = html, terms, no_text
         self._redact = str if keeps_secrets else Redactor().redacted
         self._found: list[tuple[ReportData, ReplayOutcome]] = []
 
-    def see(self, outcome: ReplayOutcome, session: CoreSession) -> None:
-        """Read the session of an outcome; they come in the order of the conversations."""
-        reader, ruler = Reader(self._conversations[len(self._found)], CODECS), Ruler(self._terms.meter.physical)
+    def see(self, conversation: Conversation, outcome: ReplayOutcome, session: CoreSession) -> None:
+        """Read the session of an outcome."""
+        reader, ruler = Reader(conversation, CODECS), Ruler(self._terms.meter.physical)
         # As the tables of a replay count.
         source = Source(session, self._terms.charges, self._redact, lambda part: ruler.cost(reader.of(part)).estimate)
         self._found.append((report_data(source), outcome))
@@ -124,10 +117,11 @@ class ReplayPages:
             SquidbotError: a file exists, and is no report.
             OSError: one can't be written.
         """
-        if self._is_folder:
+        many = is_folder(self._html)
+        if many:
             make_folder(Path(self._html))
         for place, (data, outcome) in enumerate(self._found):
             shown = replayed_data(data, outcome, rows, place, self._terms.label)
-            path = Path(self._html, file_name(outcome.id, ending=".html")) if self._is_folder else Path(self._html)
+            path = Path(self._html, file_name(outcome.id, ending=".html")) if many else Path(self._html)
             write_page(without_text(shown) if self._no_text else shown, path)
         return f"{self._html}: {count(len(self._found), 'page')}; open it in a browser"

@@ -87,6 +87,11 @@ class Dump:
         return self._folder / name
 
 
+def is_folder(path: str) -> bool:
+    """Return whether a path means a folder: it is one, or ends in a slash."""
+    return path.endswith(("/", os.sep)) or Path(path).is_dir()
+
+
 @contextmanager
 def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
     """Yield a dump into a file, or into a folder: one that exists, or a path that ends in a slash.
@@ -98,7 +103,7 @@ def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
         ConfigError: the place can't be written.
     """
     target = Path(path)
-    if target.is_dir() or path.endswith(("/", os.sep)):
+    if is_folder(path):
         with _refusing(target):
             make_folder(target)
         yield Dump(target, None, named=False)

@@ -22,6 +22,9 @@ from squidbot.report.data import GROUPS, ReportData, Source, replayed_data, repo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.session import CoreSession
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "session.jsonl"
 NOW = 1_700_000_000.0
 SECRET = "sk-ant-api03-" + "Zx9" * 12
@@ -181,8 +184,8 @@ def replayed(*, compare: bool) -> tuple[ReportData, runner.Results]:
     conversations = runner.conversations_of(runner.Places((str(EXAMPLE),)))
     found: list[tuple[ReportData, runner.ReplayOutcome]] = []
 
-    def see(outcome: runner.ReplayOutcome, session: Any) -> None:
-        reader, ruler = Reader(conversations[0], CODECS), Ruler(terms.meter.physical)
+    def see(conversation: Conversation, outcome: runner.ReplayOutcome, session: CoreSession) -> None:
+        reader, ruler = Reader(conversation, CODECS), Ruler(terms.meter.physical)
         count = lambda part: ruler.cost(reader.of(part)).estimate  # noqa: E731
         found.append((report_data(Source(session, terms.charges, str, count)), outcome))
 
