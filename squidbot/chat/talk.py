@@ -187,6 +187,12 @@ def _memory(talk: Talk, rest: str) -> None:
     page.print()
 
 
+# JOIN AT THE MERGE: call squidbot.cli.report.write_report with OpenStore(talk.setup.engine.wired),
+# talk.setup.session_id and the path `rest`; then name it in COMMANDS and in docs/commands.md. Nothing calls it before.
+def _report(talk: Talk, rest: str) -> None:
+    talk.screen.fail(f"no report was written to {rest[:40]!r}")
+
+
 def _help(_talk: Talk, _rest: str) -> None:
     page = Printer()
     page.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
@@ -280,7 +286,6 @@ class ChatSetup(NamedTuple):
         notices: sentences from events.
         scope: the user's scope.
         mode: the mode; None keeps the previous one.
-        is_demo: whether the model is the demo's.
     """
 
     engine: Engine
@@ -289,7 +294,6 @@ class ChatSetup(NamedTuple):
     notices: Notices
     scope: Scope
     mode: str | None = None
-    is_demo: bool = False
 
 
 class Interrupts:
@@ -400,7 +404,7 @@ class Talk:
         return reliability(generations, self.conversation.session.window.parameters_billion)
 
     def _session(self) -> Session:
-        engine, alias, session_id, _, scope, mode, _ = self.setup
+        engine, alias, session_id, _, scope, mode = self.setup
         return engine.session(session_id, model=alias, form=self._model.form, scope=scope, mode=mode)
 
     def _take(self, said: str) -> None:
@@ -453,8 +457,6 @@ class Talk:
         session = self.conversation.session
         window = f"window {session.window.window_tokens:,} tokens"
         screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
-        if self.setup.is_demo:
-            screen.say("Demo: the model's weights are random, so its answers are, too.", "warn")
         kept = wired.loaded.settings.store.path or wired.loaded.store_place
         if kept:
             screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
@@ -486,7 +488,7 @@ class Talk:
 
     def _part(self) -> None:
         """Write how to continue."""
-        if self.screen.is_terminal and self.setup.engine.wired.loaded.store_place and not self.setup.is_demo:
+        if self.screen.is_terminal and self.setup.engine.wired.loaded.store_place:
             self.screen.say(f"squidbot chat --session {self.setup.session_id} continues from here", "dim")
 
 
