@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from squidbot.chat.screen import bar, used_of
+from squidbot.cli.open_store import OpenStore
 from squidbot.cli.printer import Printer
 from squidbot.cli.status import HOSTS
-from squidbot.cli.texts import parameters, span
+from squidbot.cli.texts import complain, parameters, span
+from squidbot.core.errors import SquidbotError
 from squidbot.engine import load
 
 if TYPE_CHECKING:
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
     from squidbot.core.plan import PlanRecord, Price
     from squidbot.core.view.assembly import Span
+    from squidbot.engine import Engine
     from squidbot.session import Assembly, Session
 
 # From examples/session.jsonl, shortened to what fills this window in three exchanges.
 RECORDING: Final = Path(__file__).with_name("demo.jsonl")
+NAME: Final = "demo"
 WINDOW_TOKENS: Final = 4_000
 # The mark of large windows (`STRATEGIES`); one of this size waits until .95, which leaves no room for an undo.
 SETTINGS: Final = {"gpu": {"probe": "none"}, "pressure": {"compact_at_fraction": 0.7}}
@@ -39,9 +43,11 @@ def play() -> None:
     """Play the demo: on a terminal a page at each Enter until the user ends it, else all of it."""
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     with load(SETTINGS) as engine:
-        session = engine.session("demo", window_tokens=WINDOW_TOKENS)
+        session = engine.session(NAME, window_tokens=WINDOW_TOKENS)
         try:
             Demo(session, _wait_for_enter if is_terminal else click.echo).play()
+            if is_terminal:
+                _offer_report(engine)
         except (EOFError, KeyboardInterrupt):
             click.echo()
 
@@ -57,6 +63,22 @@ def _wait_for_enter() -> None:
         if keys in {"", "q", "Q"}:
             raise EOFError
     click.echo(f"\r{' ' * len(KEYS)}\r", nl=False)
+
+
+def _offer_report(engine: Engine) -> None:
+    """Wait until the user ends the demo, or wants its pictures."""
+    from squidbot.cli.report import DEFAULT, drawn  # noqa: PLC0415  # drawn when it is asked for
+
+    click.echo(f"\nr draws what you saw in {DEFAULT}, Enter ends ", nl=False)
+    wants = click.getchar().lower() == "r"
+    click.echo()
+    if wants:
+        try:
+            page = Printer()
+            page.say(f"{drawn(OpenStore(engine.wired), NAME, DEFAULT)}; open it in a browser")
+            page.print()
+        except (SquidbotError, OSError) as error:
+            complain(str(error))
 
 
 def lines_of() -> list[str]:

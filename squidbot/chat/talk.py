@@ -187,10 +187,14 @@ def _memory(talk: Talk, rest: str) -> None:
     page.print()
 
 
-# JOIN AT THE MERGE: call squidbot.cli.report.write_report with OpenStore(talk.setup.engine.wired),
-# talk.setup.session_id and the path `rest`; then name it in COMMANDS and in docs/commands.md. Nothing calls it before.
 def _report(talk: Talk, rest: str) -> None:
-    talk.screen.fail(f"no report was written to {rest[:40]!r}")
+    from squidbot.cli.report import DEFAULT, drawn  # noqa: PLC0415  # nothing is drawn unless it is asked for
+
+    place, session_id = OpenStore(talk.setup.engine.wired), talk.setup.session_id
+    if not place.length(session_id):
+        talk.screen.say("nothing has been said yet")
+    else:
+        talk.screen.say(drawn(place, session_id, rest or DEFAULT))
 
 
 def _help(_talk: Talk, _rest: str) -> None:
@@ -209,6 +213,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "undo": SlashCommand("", "undo the newest compaction", _undo),
     "compact": SlashCommand("", "compact now; nothing is lost", _compact),
     "explain": SlashCommand("[m17]", "show the next request, or the state of a message", _explain),
+    "report": SlashCommand("[FILE.html]", "draw this chat in a file for the browser", _report),
     "status": SlashCommand("", "session, model, window, budget", _status),
     "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
     "goals": SlashCommand("[ACTION TEXT]", "show the goals; /goals set ... and the like change them", _goals),
@@ -419,7 +424,7 @@ class Talk:
             return
         try:
             COMMANDS[name].act(self, rest)
-        except SquidbotError as error:
+        except (SquidbotError, OSError) as error:
             self._fail(str(error))
         if not self.ends:
             self.screen.say("")

@@ -50,10 +50,14 @@ def report(  # noqa: PLR0913  # its options
     shown = without_text(data) if no_text else data
 
     def put(page: Printer) -> None:
-        write_report(place, name, shown, out)
-        page.say(f"{out}: {summary(shown)}")
+        page.say(_written(place, name, shown, out))
 
     return Result(shown.to_json, put)
+
+
+def drawn(place: OpenStore, name: str, out: str) -> str:
+    """Draw a session in a file, and return a line for people; raises as `session_data` and `write_page`."""
+    return _written(place, name, session_data(place, name), out)
 
 
 def session_data(place: OpenStore, name: str, prices: str | None = None, *, keeps_secrets: bool = False) -> ReportData:
@@ -72,20 +76,16 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
     return report_data(Source(seen.core, charges, redact), time.time())
 
 
-def write_report(place: OpenStore, name: str, data: ReportData, out: str) -> None:
-    """Write the page of a report, and note it for `forget` if it has texts.
-
-    Raises:
-        SquidbotError: the file exists and is no report.
-        OSError: it can't be written.
-    """
-    write_page(data, out)
+def _written(place: OpenStore, name: str, data: ReportData, out: str) -> str:
+    """Write the page of a report, note it for `forget` if it has texts, and return a line for people."""
+    write_page(data, Path(out))
     if data.texts:
         path = Path(out).absolute()
         note_written(place.wired.written, WrittenFile(str(path), "report", (name,), digest_of(path.read_bytes())))
+    return f"{out}: {_summary(data)}"
 
 
-def summary(data: ReportData) -> str:
+def _summary(data: ReportData) -> str:
     """Return the figures of a report as a sentence."""
     totals = data.values["totals"]
     counts = f"{count(totals['messages'], 'message')}, {count(totals['calls'], 'model call')}"
