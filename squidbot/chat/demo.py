@@ -34,6 +34,7 @@ WINDOW_TOKENS: Final = 4_000
 # The mark of large windows (`STRATEGIES`); one of this size waits until .95, which leaves no room for an undo.
 SETTINGS: Final = {"gpu": {"probe": "none"}, "pressure": {"compact_at_fraction": 0.7}}
 KEYS: Final = "Enter goes on, q ends "
+LAST_KEYS: Final = "r draws what you saw, in report.html; Enter ends "
 QUESTION: Final = "What does the plan hourly-plus cost? It was in billing.py."
 SEARCH: Final = json.dumps({"action": "search", "query": '"hourly-plus"'})
 FOUND: Final = re.compile(r'^((m\d+) tool result.*"hourly-plus": (\d+\.\d+).*)$', re.MULTILINE)
@@ -67,12 +68,12 @@ def _wait_for_enter() -> None:
 
 def _offer_report(engine: Engine) -> None:
     """Wait until the user ends the demo, or wants its pictures."""
-    from squidbot.cli.report import DEFAULT, drawn  # noqa: PLC0415  # drawn when it is asked for
-
-    click.echo(f"\nr draws what you saw in {DEFAULT}, Enter ends ", nl=False)
+    click.echo(f"\n{LAST_KEYS}", nl=False)
     wants = click.getchar().lower() == "r"
     click.echo()
     if wants:
+        from squidbot.cli.report import DEFAULT, drawn  # noqa: PLC0415  # nothing is drawn unless it is asked for
+
         try:
             page = Printer()
             page.say(f"{drawn(OpenStore(engine.wired), NAME, DEFAULT)}; open it in a browser")

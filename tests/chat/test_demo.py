@@ -151,7 +151,11 @@ def test_demo_fits_the_screen_at_each_enter(page: Callable[..., Any], rows: int,
     while shown.expect_exact([PROMPT, "squidbot status"]) == 0:
         pages.append(ESCAPES.sub("", shown.before).replace("\r", "\n"))
         shown.send("x\r")  # no other key goes on
-    pages.append(ESCAPES.sub("", shown.before + shown.after + shown.read()).replace("\r", "\n"))
+    said = shown.before + shown.after
+    shown.expect_exact("Enter ends")
+    pages.append(ESCAPES.sub("", said + shown.before + shown.after).replace("\r", "\n"))
+    shown.send("\r")
+    shown.read()
     shown.close()
     assert shown.exitstatus == 0
     assert len(pages) == 8
@@ -161,6 +165,19 @@ def test_demo_fits_the_screen_at_each_enter(page: Callable[..., Any], rows: int,
         assert max(map(len, lines)) <= columns
     (told,) = (one for one in pages if "COMPACTION" in one)
     assert "Price: " in told
+
+
+def test_demo_draws_what_was_seen(page: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end, when the user presses r: a report of the conversation, with its compaction and its undo."""
+    monkeypatch.chdir(tmp_path)
+    shown = page(24, 80)
+    while shown.expect_exact([PROMPT, "Enter ends"]) == 0:
+        shown.send("\r")
+    shown.send("r")
+    assert "report.html: " in shown.read()
+    shown.close()
+    assert shown.exitstatus == 0
+    assert (tmp_path / "report.html").stat().st_size > 20_000
 
 
 @pytest.mark.parametrize("key", ["q", "\x03", "\x04"])

@@ -128,6 +128,7 @@ def test_replay_plans_and_bills_by_the_entry_that_is_named() -> None:
         "output": 5.0,
         "least_tokens": 0,
         "ttl_seconds": 300.0,
+        "per_million": None,
     }
     assert free["prices"]["ttl_seconds"] is None
     assert free["prices"]["as_of"] == shipped()["llama.cpp"].as_of
