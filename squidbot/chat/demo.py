@@ -184,20 +184,25 @@ class Demo:
             f"before {_filled(plan.tokens_before, limit)}",
             f"after  {_filled(plan.tokens_after, limit)}",
             "",
-            f"A note of {self._session.meter.text(note).bound} tokens replaces {_messages(noted)} old messages.",
+            f"A note of {self._session.meter.text(note).bound} tokens covers the oldest messages, and replaces "
+            f"{_messages(noted)} of them.",
             f"{sum(_messages(one) for one in spans if one.how == 'verbatim')} messages stay word for word: "
             "all that you said, and the newest.",
             "Nothing is deleted. Every message is still stored.",
             "",
-            f"Price: {price.tokens:,.0f} input tokens, once.",
-            "The provider's cache has to read the shorter text anew.",
-            f"Gain: each later request is {saved:,} tokens shorter.",
-            f"After {price.break_even_requests or 0:.0f} requests it has paid for itself.",
+            f"Price: {price.tokens:,.0f} input tokens, once: the shorter text is new to the provider's cache.",
+            f"Gain: each later request is {saved:,} tokens shorter. From the cache, these "
+            f"cost as much as {price.saved_tokens_per_request:,.0f}.",
+            f"So it has paid for itself after {price.break_even_requests or 0:.0f} requests.",
         )
         page.print()
         self._pause()
         page = Printer()
-        _tell(page, f"The model now reads this note in the place of {span(noted.first_seq, noted.last_seq)}:")
+        _tell(
+            page,
+            f"The model now reads this note in the place of {span(noted.first_seq, noted.last_seq)}.",
+            "(Messages are numbered, from m0 on.)",
+        )
         page.body(note, whole=True)
         _tell(
             page,
@@ -246,6 +251,7 @@ class Demo:
             "You can take a compaction back.",
             "The note is gone. The older messages are sent again.",
             "That is possible because squidbot has kept them all.",
+            "It stays so until a request would not fit.",
         )
         page.print()
 

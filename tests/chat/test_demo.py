@@ -56,7 +56,7 @@ def test_demo_shows_what_a_compaction_costs_and_keeps(played: str) -> None:
     before, after = (numbers(line) for line in page.splitlines() if re.match(r"│ (before|after) ", line))
     assert bars[-1][0] < before[0] < before[1] == 3_000
     assert after[0] < before[0] * 0.7
-    (noted,) = re.findall(r"│ A note of \d+ tokens replaces (\d) old messages", page)
+    (noted,) = re.findall(r"│ A note of \d+ tokens covers the oldest messages, and replaces (\d) of them", page)
     (kept,) = re.findall(r"│ (\d) messages stay word for word", page)
     assert int(noted) + int(kept) == 14, "each message is told of"
     assert "nothing is deleted" in page.lower()
