@@ -1,1 +1,1 @@
-"""Tests of reports: their data, the page, and the server of live pages."""
+"""Reports: their data, the page, and the server of live pages."""
