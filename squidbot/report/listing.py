@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.last_request import REQUEST, LastRequest, usage_of
-from squidbot.core.plan import PlanRecord, Prices
+from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.goals import stored_goals
 from squidbot.core.transcript.lineage import BELOW, above, parent_of
 from squidbot.core.transcript.lines import own_name
@@ -78,9 +78,7 @@ def id_of(key: str) -> str:
 
 def charges_for(loaded: Loaded, model: str) -> Charges:
     """Return the prices of a model by the settings."""
-    entry = loaded.prices(model)
-    prices = Prices(entry.read, entry.write, entry.output, entry.least_tokens)
-    return Charges(model or "default", entry.as_of, prices, entry.ttl_seconds)
+    return Charges.of(loaded.settings.prices, loaded.prices(model))
 
 
 def session_row(place: ShownStore, session_id: str, messages: int, above_it: str | None) -> dict[str, Any]:

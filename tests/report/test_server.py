@@ -355,7 +355,7 @@ def test_hostile_text_is_only_ever_text(tmp_path: Path, monkeypatch: pytest.Monk
         session.record({"role": "user", "content": f"zebra {name}"})
         session.record({"role": "assistant", "content": name, "tool_calls": [call]})
         session.record({"role": "tool", "tool_call_id": "c", "content": name})
-        session.goals.change("set", f"zebra {name}"[:400])
+        session.goals.change("set", f"zebra {name[:60]}")
         session.memory({"action": "add", "text": f"zebra {name}"[:400]})
         entry = JournalEntry(1_760_000_000, f"zebra {name}", source_session=name)
         journal_of(engine.wired.loaded, None, Scope(user="u")).append(entry)
