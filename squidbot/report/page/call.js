@@ -11,7 +11,7 @@ function callView(root) {
   root.replaceChildren(
     callTools(number), make("h2", {}, `Call ${number} of ${session.calls.length}`), callFacts(number, call),
     ...callTrouble(number, call), changeOf(number, call),
-    make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number), answerOf(call));
+    make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number, session.difference(number)), answerOf(call));
 }
 
 function callTools(number) {
@@ -126,12 +126,12 @@ function strip(parts) {
   return svg;
 }
 
-function partList(parts, number) {
-  const { keep } = app.session.calls[number], list = make("ol", { class: "parts" }), more = make("button", { type: "button", class: "more" });
+function partList(parts, number, { come, again }) {
+  const isNew = new Set(come), isAgain = new Set(again), list = make("ol", { class: "parts" }), more = make("button", { type: "button", class: "more" });
   let at = 0;
   const grow = () => {
     const end = Math.min(parts.length, at + PARTS_AT_ONCE);
-    for (; at < end; at += 1) list.append(partItem(parts[at], number > 0 && at >= keep));
+    for (; at < end; at += 1) list.append(partItem(parts[at], number > 0 && isNew.has(parts[at]) ? "new" : number > 0 && isAgain.has(parts[at]) ? "written again" : ""));
     more.textContent = `Show more of ${parts.length} parts`;
     more.hidden = at >= parts.length;
   };
@@ -143,13 +143,13 @@ function partList(parts, number) {
 }
 
 const FOLDED_CHARACTERS = 420;
-function partItem(number, isNew) {
+function partItem(number, news) {
   const { session } = app, part = session.parts[number], message = isOwn(part) ? session.messages[part.first] : null;
-  const item = make("li", { class: isNew ? "added" : "" });
+  const item = make("li", { class: news ? "added" : "" });
   item.style.borderLeftColor = `var(--${part.group})`;
   const tools = message?.tools.length ? `tools: ${message.tools.slice(0, 5).join(", ")}` : "";
   item.append(make("div", { class: "head" }, make("span", {}, ...partLabel(part)), make("span", { class: "dim" }, `role ${part.role}`), tools && make("span", { class: "dim" }, tools),
-    isNew && make("span", { class: "tag" }, "not at the same place before"), part.reason && make("span", { class: "tag" }, part.reason), make("span", { class: "num" }, `${figure(part.tokens)} tokens`)),
+    news && make("span", { class: "tag" }, news), part.reason && make("span", { class: "tag" }, part.reason), make("span", { class: "num" }, `${figure(part.tokens)} tokens`)),
     textBlock(part.text, FOLDED_CHARACTERS));
   return item;
 }

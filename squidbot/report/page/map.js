@@ -141,12 +141,10 @@ class MessageMap {
     const { over, width, height } = this, { session, place } = app, parts = [];
     over.setAttribute("viewBox", `0 0 ${width} ${height}`);
     let shapes = "";
-    let before = -9;
-    for (const call of session.changedCalls) {
-      const x = this.x(call);
-      if (call < this.from || call > this.to || x - before < 5) continue;
-      shapes += shapeOf(session.changes.get(call)[0].cause, x + Math.min(6, (this.x(call + 1) - x) / 2), 6);
-      before = x;
+    const changed = session.changedCalls.filter((call) => call >= this.from && call <= this.to), isCrowded = changed.length * 11 > width;
+    for (const call of changed) {
+      const x = this.x(call) + Math.min(6, (this.x(call + 1) - this.x(call)) / 2);
+      shapes += isCrowded ? `M${x - 0.5} 0h1v8h-1z` : shapeOf(session.changes.get(call)[0].cause, x, 6);
     }
     parts.push(draw("path", { class: "change", d: shapes }));
     for (const call of ticks(this.from, this.to, width / 110)) if (Number.isInteger(call)) parts.push(draw("text", { x: Math.max(this.x(call), 26), y: height - 5 }, call));
@@ -160,10 +158,8 @@ class MessageMap {
   }
 
   #legend() {
-    if (this.legend.firstChild) return;
-    const kinds = STATES.filter(([name]) => name !== "blank");
-    this.legend.replaceChildren(...kinds.map(([name, label]) => make("li", {}, swatch(name === "summary" ? "detailed" : name), label)));
-    this.legend.replaceChildren(...kinds.map(([name, label]) => { const box = draw("rect", { width: 15, height: 13, rx: 2 }); box.style.fill = `var(--${name})`; return make("li", {}, draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box), label); }));
+    const seen = STATES.filter((_, code) => code === STATE.blank || this.states.seen[code] || (code === STATE.unknown && this.#problems().length));
+    this.legend.replaceChildren(...seen.map(([name, label]) => make("li", {}, plainSwatch(name), label)));
   }
 
   // -- the cursor ------------------------------------------------------------------------------------------------------
@@ -191,9 +187,7 @@ class MessageMap {
     const { spot, states } = this, { session } = app;
     if (!spot) return this.readout.replaceChildren(make("p", { class: "dim" }, "Point at a place, or use the arrow keys."));
     const message = session.messages[spot.message], state = STATES[states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
-    const box = draw("rect", { width: 15, height: 13, rx: 2 });
-    box.style.fill = state[0] === "blank" ? "transparent" : `var(--${state[0]})`;
-    this.readout.replaceChildren(make("p", {}, draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
+    this.readout.replaceChildren(make("p", {}, plainSwatch(state[0]), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
       make("p", { class: "tools" }, make("button", { type: "button", click: () => go({ view: "message", message: spot.message }) }, `Open message m${spot.message}`), make("button", { type: "button", click: () => go({ view: "call", call: spot.call }) }, `Open call ${spot.call}`)));
     return undefined;
   }

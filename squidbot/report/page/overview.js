@@ -64,8 +64,9 @@ function questions() {
 }
 
 function fits({ calls: all, values }) {
-  const question = "Did a prompt get too long?", fullest = all.reduce((best, call) => (call.tokens / (call.limit || Infinity) > best.tokens / (best.limit || Infinity) ? call : best));
-  const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} of ${figure(fullest.limit)} tokens.`];
+  const question = "Did a prompt get too long?", full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);
+  const fullest = all.reduce((best, call) => (full(call) > full(best) ? call : best));
+  const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} tokens, at most ${figure(fullest.bound)} by the bound, of ${figure(fullest.limit)}.`];
   const [error] = values.errors;
   if (!error) return [question, "No. ", ...near];
   return [question, make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text, " ", tableLink("errors", "All errors"), ". ", ...near];
