@@ -77,7 +77,7 @@ class Chart {
         draw("text", { x: EDGE.left - 6, y: y + 4, "text-anchor": "end" }, unit(value)));
     }
     for (const call of ticks(this.from, this.to, this.width / 90)) {
-      if (Number.isInteger(call)) this.svg.append(draw("text", { x: this.x(call) + Math.min(this.step / 2, 30), y: this.kind.height - 6, "text-anchor": "middle" }, call));
+      if (Number.isInteger(call) && this.x(call) < this.width - 62) this.svg.append(draw("text", { x: this.x(call) + Math.min(this.step / 2, 30), y: this.kind.height - 6, "text-anchor": "middle" }, call));
     }
     this.svg.append(draw("text", { x: this.width - EDGE.right, y: this.kind.height - 6, "text-anchor": "end", class: "unit" }, "calls"));
   }

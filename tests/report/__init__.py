@@ -1,0 +1,1 @@
+"""Reports: their data, and the page that shows them."""
