@@ -139,7 +139,7 @@ class Made:
             said, is_changed = 2 * at + 1, at > 0 and at % self.every == 0
             if is_changed:
                 head, since = self._head(said), said * 4 // 5
-            stack = [*head, *raw[since:said]]
+            stack = [*head, *(raw[one] for one in range(since, said) if self._is_on(messages[said - 1]["line"], one))]
             kept = next((n for n, (one, other) in enumerate(zip(before, stack, strict=False)) if one != other), 0)
             kept = len(before) if before == stack[: len(before)] else kept
             calls.append(self._call(at, stack, kept, known) | {"line": messages[said - 1]["line"]})
@@ -158,7 +158,7 @@ class Made:
             groups[self.parts[number]["group"]] += self.parts[number]["tokens"]
         tokens, cached = self._tokens(stack), self._tokens(stack[:kept])
         new = self._tokens([number for number in stack[kept:] if number not in known])
-        call = {
+        call: dict[str, Any] = {
             "call": at,
             "request": at,
             "answer": 2 * at + 1,
@@ -176,7 +176,7 @@ class Made:
 
     def _change(self, plan: int, at: int, before: int, after: int, since: int) -> dict[str, Any]:
         cause = {1: "undo", 2: "branch"}.get(plan, "high-water") if self.calls < 100 else "high-water"
-        change = {
+        change: dict[str, Any] = {
             "line": 0,
             "plan": plan,
             "call": at,
@@ -187,6 +187,11 @@ class Made:
         }
         change |= {"after": after, "kept": 0, "from": since, "price": 1.15 * after, "summary_price": 0.0}
         return change | {"pays_after": 3.5, "paid_at": at + 4, "restores": 0 if cause == "undo" else None}
+
+    def _is_on(self, line: int, message: int) -> bool:
+        """Return whether a line has a message: the second one left the first before its two newest."""
+        left = 2 * self.calls - 8
+        return line == 0 or not left - 2 <= message < left
 
     def _lines(self, messages: int) -> list[dict[str, Any]]:
         left = messages - 8

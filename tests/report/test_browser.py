@@ -60,6 +60,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:  # 
     """Return a function that writes a report and opens it; no error, and no request but the file, may come of it."""
     contexts, bad = [], list[str]()
 
+    def dismissed(dialog: Any) -> None:  # noqa: ANN401
+        bad.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     def open_page(report: ReportData, place: str = "", **settings: Any) -> Opened:  # noqa: ANN401
         path = tmp_path / "report.html"
         write_page(report, path)
@@ -68,7 +72,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:  # 
         page = context.new_page()
         page.on("pageerror", lambda error: bad.append(f"error: {error}"))
         page.on("console", lambda message: bad.append(message.text) if message.type in {"error", "warning"} else None)
-        page.on("dialog", lambda dialog: (bad.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", dismissed)
         page.on("request", lambda one: None if one.url.startswith(path.as_uri()) else bad.append(f"asks {one.url}"))
         page.goto(f"{path.as_uri()}{place}")
         page.wait_for_selector("#tabs [aria-selected=true]")

@@ -75,7 +75,7 @@ function changeStory(change) {
 // Parts that left beside the part that now stands for the same messages.
 function differenceTable(gone, come) {
   const { session } = app, body = make("tbody"), left = new Set(gone);
-  const row = (sign, list, label, kind) => body.append(make("tr", { class: kind }, make("td", { class: "sign" }, sign, make("span", { class: "skip" }, sign === "+" ? "added" : "removed")), make("td", { class: "long" }, ...label), make("td", { class: "num" }, figure(session.tokens(list)))));
+  const row = (sign, list, label, kind) => body.append(make("tr", { class: kind }, make("td", { class: "sign" }, sign, make("span", { class: "skip" }, sign === "+" ? "added" : "removed")), make("td", { class: "long" }, ...label), make("td", { class: "num" }, figure(session.tokens(list))), make("td", {}, wordsButton(list))));
   for (const number of come) {
     const part = session.parts[number];
     const replaced = part.first === null ? [] : [...left].filter((one) => session.parts[one].first !== null && session.parts[one].first >= part.first && session.parts[one].last <= part.last);
@@ -84,7 +84,21 @@ function differenceTable(gone, come) {
     row("+", [number], [...partLabel(part), replaced.length ? ` in place of ${figure(session.tokens(replaced))} tokens` : ""], "came");
   }
   for (const run of runsOf([...left])) row("\u2212", run, runLabel(run), "gone");
-  return make("div", { class: "wide" }, make("table", { class: "diff" }, make("caption", {}, "Parts that left (\u2212) and came (+)"), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "\u00b1"), make("th", { scope: "col" }, "part"), make("th", { scope: "col", class: "num" }, "tokens"))), body));
+  return make("div", { class: "wide" }, make("table", { class: "diff" }, make("caption", {}, "Parts that left (\u2212) and came (+)"), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "\u00b1"), make("th", { scope: "col" }, "part"), make("th", { scope: "col", class: "num" }, "tokens"), make("th", { scope: "col" }, "words"))), body));
+}
+
+// The words of what left or came, below its row.
+const MOST_WORDS = 40;
+function wordsButton(list) {
+  let below = null;
+  const click = ({ currentTarget: button }) => {
+    if (below) { below.remove(); below = null; } else {
+      below = make("tr", {}, make("td"), make("td", { colspan: 3, class: "long" }, list.slice(0, MOST_WORDS).map((number) => make("div", {}, make("p", { class: "dim" }, ...partLabel(app.session.parts[number])), textBlock(app.session.parts[number].text)))));
+      button.closest("tr").after(below);
+    }
+    button.setAttribute("aria-expanded", below !== null);
+  };
+  return make("button", { type: "button", class: "more", "aria-expanded": false, click }, "Show");
 }
 
 // Messages that stand one behind the other, sent in the same way.

@@ -38,7 +38,7 @@ class Chart {
     this.kind = kind;
     this.cursor = draw("line", { class: "cursor", visibility: "hidden" });
     this.brush = draw("rect", { class: "brush", visibility: "hidden" });
-    this.svg = draw("svg", { tabindex: 0, role: "img", "aria-roledescription": "chart", "aria-label": kind.title, height: kind.height });
+    this.svg = draw("svg", { tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": kind.title, height: kind.height });
     this.readout = make("div", { class: "readout", role: "status", hidden: true });
     this.legend = make("div");
     this.help = make("p", { class: "help" });

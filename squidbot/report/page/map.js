@@ -23,7 +23,6 @@ class MessageMap {
       make("p", { class: "help" }, "Read it from left to right: each row is a message, and its colour says how it was sent at each call. A message begins as words, is replaced with a note at a compaction (\u25bc), and the note gets shorter with age. The stripe at the left says who wrote the message. Click a place to see what the model had of that message at that call; drag to zoom in; the wheel zooms while the map has the focus, or with Ctrl, and with Shift moves along messages."));
     this.states = null;
     this.drag = null;
-    this.job = 0;
     this.#listen();
   }
 
@@ -31,7 +30,7 @@ class MessageMap {
 
   paint() {
     const { session } = app;
-    if (this.states?.session !== session) { this.states = new States(session); this.#work(); }
+    this.#work(session);
     if (!session.calls.length || !session.messages.length) return this.readout.replaceChildren("Nothing was sent yet.");
     const box = this.canvas.getBoundingClientRect();
     this.width = Math.max(60, Math.round(box.width || 1000));
@@ -45,20 +44,18 @@ class MessageMap {
     return undefined;
   }
 
-  // Work out the states in slices, and draw what is known between them.
-  async #work() {
-    const { states } = this, job = this.job += 1;
-    let painted = performance.now();
-    while (!states.isFinished) {
-      states.advance(app.isPrinting ? Infinity : SLICE_MS);
-      if (states.isFinished) break;
-      this.status.textContent = `Working out the map: ${share(states.done, app.session.calls.length)}`;
-      await pause();
-      if (job !== this.job) return;
-      if (performance.now() - painted > 250 && !app.isPrinting) { if (this.canvas.clientWidth) this.paint(); painted = performance.now(); }
-    }
-    this.status.textContent = "";
-    if (!app.isPrinting && this.canvas.clientWidth) this.paint();
+  // Until all is worked out, older states are shown; if there are none, what is known so far.
+  #work(session) {
+    const { states } = session;
+    if (app.isPrinting) states.advance();
+    if (states.isFinished) { this.states = states; this.status.textContent = ""; return; }
+    this.states ??= states;
+    this.status.textContent = `Working out the map: ${share(states.done, session.calls.length)}`;
+    if (this.waitsFor === session) return;
+    this.waitsFor = session;
+    const again = () => { if (app.session === session && !app.isPrinting && this.canvas.clientWidth) this.paint(); };
+    const timer = setInterval(again, 250);
+    session.ready().then(() => { clearInterval(timer); again(); });
   }
 
   shownMessages() {
@@ -91,7 +88,7 @@ class MessageMap {
   }
 
   #runs(line, message, states, isRareOnly) {
-    const from = states.from[message], codes = states.codes[message];
+    const from = states.from[message] ?? [], codes = states.codes[message];
     for (let at = 0; at < from.length; at += 1) {
       const end = at + 1 < from.length ? from[at + 1] : states.done;
       if (end <= this.from || from[at] > this.to) continue;
@@ -186,7 +183,7 @@ class MessageMap {
   #say() {
     const { spot, states } = this, { session } = app;
     if (!spot) return this.readout.replaceChildren(make("p", { class: "dim" }, "Point at a place, or use the arrow keys."));
-    const message = session.messages[spot.message], state = STATES[states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
+    const message = session.messages[spot.message], state = STATES[spot.message > states.last ? STATE.blank : states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
     this.readout.replaceChildren(make("p", {}, plainSwatch(state[0]), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
       make("p", { class: "tools" }, make("button", { type: "button", click: () => go({ view: "message", message: spot.message }) }, `Open message m${spot.message}`), make("button", { type: "button", click: () => go({ view: "call", call: spot.call }) }, `Open call ${spot.call}`)));
     return undefined;

@@ -110,7 +110,7 @@ function unknown({ values }) {
   const question = "Why does the model not know that file?", [row] = values.missing;
   if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), ": the story of the message says since when only a note stands for it."];
   if (!row) return [question, "No answer used a name that had been said and was not in its request."];
-  return [question, `${many(values.missing.length, "name")} that the model used next had been said and were not in the request, first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
+  return [question, `${many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
 }
 
 function policies() {
@@ -130,7 +130,7 @@ function sure({ values, calls: all }) {
   if (!told.length) return [question, `No provider's report was recorded. ${own}`];
   const off = (call) => call.tokens / call.reported.input_tokens - 1, worst = told.reduce((best, call) => (Math.abs(off(call)) > Math.abs(off(best)) ? call : best));
   const mean = told.reduce((sum, call) => sum + off(call), 0) / told.length;
-  return [question, `${many(told.length, "call")} can be compared with the provider's report: the count was ${precise.format(100 * mean)} % ${mean < 0 ? "below" : "above"} it on average, ${precise.format(100 * off(worst))} % at worst, in `, callLink(worst.call), `. ${own}`];
+  return [question, `${many(told.length, "call")} can be compared with the provider's report: the count was ${precise.format(Math.abs(100 * mean))} % ${mean < 0 ? "below" : "above"} it on average, and ${precise.format(Math.abs(100 * off(worst)))} % ${off(worst) < 0 ? "below" : "above"} it at worst, in `, callLink(worst.call), `. ${own}`];
 }
 
 function recalled({ values }) {

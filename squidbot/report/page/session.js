@@ -82,10 +82,14 @@ class Session {
   nameOf(part) {
     const { how, level, first, last, name, kind, summary } = part;
     if (how === "note") return `note ${summary ?? span(first, last)} (${level ?? "summary"})`;
-    if (how === "absent") return `line for what is left out, ${span(first, last)}`;
+    if (how === "absent") return "the line for what is left out";
     if (how === "made") return name ? `${kind} ${name}` : kind;
     return `m${first}`;
   }
+
+  // How each message stood at each call; `ready` says when that is worked out.
+  get states() { return this.savedStates ??= new States(this); }
+  ready() { return this.savedReady ??= workOut(this.states); }
 
   // Which message called the tool of a result, by their order, and the results of a message that calls tools.
   pairs() { return this.savedPairs ??= findPairs(this.messages); }
@@ -244,6 +248,11 @@ function findPairs(messages) {
     if (asker[id] >= 0) results.set(asker[id], [...(results.get(asker[id]) ?? []), id]);
   }
   return { asker, results };
+}
+
+async function workOut(states) {
+  while (!states.advance(SLICE_MS).isFinished) await pause();
+  return states;
 }
 
 // Parts are looked at once, when they come into a request: what stands before them can't leave before them.

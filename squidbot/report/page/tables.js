@@ -29,7 +29,7 @@ function tablesOf(session) {
     ]],
     missing: ["Names that were needed and not there", values.source === "replay" ? "Names and numbers that the model's next answer used, that had been said before, and that its request did not contain. It could still recall them." : "Only a replay looks for these.", values.missing, [
       ["call", (row) => row.call, (row) => callLink(row.call), "num"], ["name", (row) => row.name ?? "", (row) => row.name ?? LEFT_OUT, "long"],
-      ["tokens said since then", (row) => row.age, null, "num"], ["last said in", (row) => row.said, (row) => messageLink(row.said), "num"],
+      ["tokens said since then", (row) => row.age, null, "num"], ["last said in", (row) => row.said, (row) => messageLink(row.said), "num"], ["how that message stood", (row) => row.said, (row) => standing(row.said, row.call), "long"],
     ]],
     errors: ["Errors", "Calls that had no request, because nothing fitted or the messages were not valid.", values.errors, [
       ["before call", (row) => row.next ?? row.call, (row) => ((row.next ?? row.call) > last ? "the end" : callLink(row.next ?? row.call)), "num"], ["kind", (row) => row.kind], ["text", (row) => row.text ?? "", (row) => row.text ?? LEFT_OUT, "long"],
@@ -83,6 +83,13 @@ function beginning(number) {
   if (number === null || number === undefined) return LEFT_OUT;
   const cell = make("span", { class: "dim" }, "\u2026");
   app.texts(number).then((text) => { cell.textContent = shown(text.slice(0, 90).replace(/\s+/g, " ")); }, () => {});
+  return cell;
+}
+
+// How a message stood at a call: filled in when that is worked out.
+function standing(message, call) {
+  const cell = make("span", {}, "\u2026");
+  app.session.ready().then((states) => { cell.textContent = message < states.last + 1 ? STATES[states.at(message, call)][1] : ""; });
   return cell;
 }
 
