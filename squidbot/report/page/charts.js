@@ -49,8 +49,8 @@ class Chart {
   }
 
   paint() {
-    if (!this.plot.clientWidth && !app.isPrinting) return;
-    this.width = this.plot.clientWidth || 1000;
+    // Not asked of the page: between two charts that are drawn, that would lay out the first.
+    this.width = Math.max(200, Math.round(app.width));
     [this.from, this.to] = shownCalls();
     const count = this.to - this.from + 1, inner = Math.max(40, this.width - EDGE.left - EDGE.right);
     this.size = Math.max(1, Math.ceil(count / Math.floor(inner / 2)));
@@ -175,10 +175,10 @@ class Chart {
     const x = this.x(call) + this.step / this.size / 2;
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: EDGE.top - 8, y2: this.kind.height - EDGE.bottom })) this.cursor.setAttribute(name, value);
     this.readout.replaceChildren(...this.kind.says(call, this.bars.find(([, last]) => last >= call)));
-    const scale = this.svg.getBoundingClientRect().width / this.width, right = x * scale > this.plot.clientWidth / 2;
+    const isRight = x > this.width / 2;
     this.readout.style.top = `${EDGE.top}px`;
-    this.readout.style.left = right ? "auto" : `${x * scale + 12}px`;
-    this.readout.style.right = right ? `${this.plot.clientWidth - x * scale + 12}px` : "auto";
+    this.readout.style.left = isRight ? "auto" : `${x + 12}px`;
+    this.readout.style.right = isRight ? `${this.width - x + 12}px` : "auto";
   }
 }
 
@@ -274,7 +274,7 @@ const TOKENS = {
   note: (size) => `Each column is one request to the model, from what it was made up. ${size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""}The dashed line is the limit. The thin line above a column is the bound that squidbot plans by: no provider should count more, and it stays below the limit. \u25bc (a stroke, where they are many) is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
   paint(chart) {
     const { session } = app, picked = chart.bars.map(largest), rows = picked.map((call) => session.calls[call]);
-    const seen = session.groups.filter((group) => session.calls.some((call) => call.by[group]));
+    const seen = session.seenGroups;
     chart.axes(Math.max(...rows.map((call) => Math.max(call.tokens, call.bound || 0, call.limit || 0, call.reported?.input_tokens ?? 0))) * 1.03);
     chart.stack(seen.map((group) => [group, fillOf(group), rows.map((call) => call.by[group] ?? 0)]));
     let limit = "";
@@ -344,6 +344,8 @@ const SUM = {
       }
     }
     if (chart.width > 640) lineNames(chart, rows);
+    if (chart.named?.session === app.session && chart.named.money === app.money && chart.named.off === app.off.size) return;
+    chart.named = { session: app.session, money: app.money, off: app.off.size };
     chart.legend.replaceChildren(sumTable());
   },
   says(number) {

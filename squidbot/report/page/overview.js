@@ -1,17 +1,20 @@
 // The overview: what the session took, and ten questions with their answers.
 
-let charts = [];
+let charts = [], said = {};
 function overview() {
   if (!charts.length) {
     charts = [["chart-tokens", TOKENS], ["chart-cost", COST], ["chart-sum", SUM]].map(([id, kind]) => new Chart(document.getElementById(id), kind));
     document.getElementById("overview-tools").replaceChildren(...zoomButtons());
   }
+  for (const chart of charts) chart.paint();
+  // What does not change with the zoom is not made anew.
+  if (said.session === app.session && said.money === app.money) return;
+  said = { session: app.session, money: app.money };
   document.getElementById("totals").replaceChildren(...totals());
   document.getElementById("questions").replaceChildren(...questions());
   const money = document.getElementById("money");
   money.closest("label").hidden = !app.session.values.prices.per_million;
   money.checked = app.money;
-  for (const chart of charts) chart.paint();
 }
 
 function zoomButtons() {

@@ -87,6 +87,9 @@ class Session {
     return `m${first}`;
   }
 
+  // The groups that any call has.
+  get seenGroups() { return this.savedGroups ??= this.groups.filter((group) => this.calls.some((call) => call.by[group])); }
+
   // How each message stood at each call; `ready` says when that is worked out.
   get states() { return this.savedStates ??= new States(this); }
   ready() { return this.savedReady ??= workOut(this.states); }
