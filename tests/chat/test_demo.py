@@ -63,7 +63,7 @@ def test_demo_shows_what_a_compaction_costs_and_keeps(played: str) -> None:
     (saved,) = re.findall(r"each later request is ([\d,]+) tokens shorter", page)
     assert numbers(saved) == [before[0] - after[0]]
     assert re.search(r"Price: [\d,]+ input tokens", page)
-    assert re.search(r"After \d+ requests", page)
+    assert re.search(r"after \d+ requests", page)
 
 
 def test_demo_recalls_what_the_note_left_out(played: str) -> None:
