@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
-from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote
 
-from squidbot.adapters.common.files import make_folder, open_own
+from squidbot.adapters.common.files import make_folder, open_whole
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -115,25 +114,10 @@ def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
 @contextmanager
 def _whole(path: Path) -> Iterator[IO[str]]:
     """Open a file that appears when it is complete; write to a device or a pipe directly."""
-    if path.exists() and not path.is_file():
+    with ExitStack() as stack:
         with _refusing(path):
-            device = path.open("w", encoding="ascii")
-        with device:
-            yield device
-        return
-    path = Path(os.path.realpath(path))
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        # An interrupt may come right behind the opening, too.
-        with _refusing(path):
-            file = TextIOWrapper(open_own(unfinished, "x"), encoding="ascii", newline="\n")
-        with file:
-            yield file
-        unfinished.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+            file = stack.enter_context(open_whole(path))
+        yield file
 
 
 @contextmanager

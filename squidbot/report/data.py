@@ -138,7 +138,7 @@ class _Builder:
             "parts": self._shown,
             "calls": calls,
             "compactions": plans,
-            "lines": [state._asdict() for state in lines.states()],
+            "lines": [state._asdict() | {"runs": lines.on(state.number).runs} for state in lines.states()],
             "policies": [self._everything(calls)],
             "missing": [],
             "errors": [],
@@ -557,7 +557,7 @@ def replayed_data(
         "calls": calls,
         "policies": [values["policies"][0], *others],
         "missing": [dict(one) for one in missing],
-        "errors": [_error(one.call, one.error, values["messages"], calls) for one in outcome.failures],
+        "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
@@ -575,15 +575,11 @@ def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def _error(
-    number: int, error: Exception, messages: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return a call of the recording for which there was no request; `call` is the next one that had one."""
-    answer = [one["id"] for one in messages[1:] if one["role"] == "assistant"][number]
-    call = bisect_left([one["answer"] for one in calls], answer)
+def _error(failed: int, call: int, error: Exception) -> dict[str, Any]:
+    """Return a call without a request, and the call of the report before which it stands: `failed` came before it."""
     return {
-        "answer": answer,
-        "call": call if call < len(calls) else None,
+        "call": call,
+        "next": call - failed,
         "kind": "budget" if isinstance(error, BudgetError) else "invalid",
         "text": str(error),
     }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import IO, BinaryIO
 
 
 # These files hold conversations, as text or as vectors: only their owner may read and write them.
@@ -55,6 +56,32 @@ def open_own(path: str | os.PathLike[str], mode: str) -> BinaryIO:
     """
     file: BinaryIO = open(path, f"{mode}b", opener=_made_own)  # type: ignore[assignment]  # noqa: SIM115  # the caller's
     return file
+
+
+@contextmanager
+def open_whole(path: Path) -> Iterator[IO[str]]:
+    """Open a private ASCII file that appears when it is complete; write to a device or a pipe directly.
+
+    After an error, nothing of it remains.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="ascii") as device:
+            yield device
+        return
+    path = Path(os.path.realpath(path))
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        # An interrupt may come right behind the opening, too.
+        with TextIOWrapper(open_own(unfinished, "x"), encoding="ascii", newline="\n") as file:
+            yield file
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
 
 
 def make_file(path: str | os.PathLike[str]) -> None:
