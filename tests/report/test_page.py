@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from squidbot.report import page
-from squidbot.report.data import ReportData, without_text
+from squidbot.report.data import ReportData
 from squidbot.report.page import CHUNK_BYTES, SCRIPTS, page_around, page_of, write_page
 from tests.report.made import Made, without_text
 
