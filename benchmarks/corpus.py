@@ -21,10 +21,10 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.report import Bar, Result, Table
-from squidbot.cli.replay_results import percentile
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
 from squidbot.replay.metrics import Ruler
+from squidbot.replay.results import percentile
 from squidbot.replay.runner import Places, conversations_of, replay
 from squidbot.replay.terms import open_replay_store, terms_for
 

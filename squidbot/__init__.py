@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from squidbot.core.summaries import SummarySettings
     from squidbot.engine import Engine, aload, load
     from squidbot.hookspecs import hookimpl
+    from squidbot.replay.runner import replay_files
     from squidbot.services.summaries import SummaryWorker
     from squidbot.session import Assembly, Session
     from squidbot.tools.table import history_tool, memory_tool
@@ -75,6 +76,7 @@ __all__ = [
     "in_thread",
     "load",
     "memory_tool",
+    "replay_files",
 ]
 
 _HOMES = {
@@ -85,6 +87,7 @@ _HOMES = {
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.engine": ["Engine", "aload", "load"],
     "squidbot.hookspecs": ["hookimpl"],
+    "squidbot.replay.runner": ["replay_files"],
     "squidbot.services.summaries": ["SummaryWorker"],
     "squidbot.session": ["Assembly", "Session"],
     "squidbot.tools.table": ["history_tool", "memory_tool"],

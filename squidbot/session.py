@@ -34,6 +34,7 @@ from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.core.operations import Operation
+from squidbot.core.text import count, span
 from squidbot.services.documents import CapPolicy
 from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
@@ -46,7 +47,6 @@ from squidbot.wiring.prompting import SessionPrompt
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection
-    from contextlib import AbstractContextManager
 
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import CoreSession
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.lines import LineState
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import CoreAssembly, Report
+    from squidbot.display import Display
     from squidbot.services.documents import DocumentSources
 
 
@@ -217,13 +218,26 @@ class Assembly:
         return self.core.event
 
     def __str__(self) -> str:
-        report = self.core.report
-        used = report.usage
-        count = len(self.messages)
-        spent = f"{count} message{'s' * (count != 1)}, {used.current_tokens:,} of {used.max_tokens:,} tokens"
-        said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
-        said += [f"{report.elsewhere:,} not on this line"] if report.elsewhere else []
-        return "; ".join([f"{spent} ({report.certificate})", *said])
+        spans, elsewhere = self.core.report.spans, self.core.report.elsewhere
+        said = [f"{span(one.first_seq, one.last_seq)} {one.summary_id or one.how}" for one in spans[:MOST_SPANS]]
+        said += [f"... {len(spans) - MOST_SPANS:,} more"] if len(spans) > MOST_SPANS else []
+        said += [f"{elsewhere:,} not on this line"] if elsewhere else []
+        return "; ".join([self._size, *said])
+
+    def _repr_html_(self) -> str:
+        return self.__rich__().html()
+
+    def __rich__(self) -> Display:
+        from squidbot.display import request_display  # noqa: PLC0415  # nothing is drawn unless it is shown
+
+        return request_display(self.core, self._size)
+
+    @property
+    def _size(self) -> str:
+        """A sentence about its size, and how it is known."""
+        used = self.core.report.usage
+        tokens = f"{used.current_tokens:,} of {used.max_tokens:,} tokens ({self.core.report.certificate})"
+        return f"{count(len(self.messages), 'message')}, {tokens}"
 
 
 def _each(read: Any) -> list[dict[str, object]]:  # noqa: ANN401  # what JSON text holds
@@ -231,10 +245,8 @@ def _each(read: Any) -> list[dict[str, object]]:  # noqa: ANN401  # what JSON te
     return read if isinstance(read, list) else [read]
 
 
-def _range(first: int, last: int) -> str:
-    return f"m{first}" if first == last else f"m{first}-m{last}"
-
-
+# How many runs of messages a text names.
+MOST_SPANS = 20
 # What a provider counts.
 COUNT = whole(0)
 # What reading a stranger's object may raise, whatever it is.
@@ -323,7 +335,7 @@ class Session:
     ) -> None:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
-        self.lock: AbstractContextManager[object] = SharedLock()
+        self.lock = SharedLock()
         self._recorded = recorded
         # Shared with this process's other sessions of that id.
         self._appends = wired.appends_of(session_id)
@@ -853,6 +865,23 @@ class Session:
             granted = self._place.granted(self.window.model, tuple(every))
             self._offered = tuple(every[name] for name in granted)
         return self._offered
+
+    def __str__(self) -> str:
+        return self.__rich__().text
+
+    def _repr_html_(self) -> str:
+        return self.__rich__().html()
+
+    def __rich__(self) -> Display:
+        """Return what shows it: read now, without writing, and without waiting for a call in another thread."""
+        from squidbot.display import session_display  # noqa: PLC0415  # nothing is read or drawn unless it is shown
+
+        if not self.lock.acquire(0):
+            return session_display(self.core, self._inputs, "in use by another thread; show it again later")
+        try:
+            return session_display(self.core, self._inputs)
+        finally:
+            self.lock.release()
 
     # For asyncio: each does as the method of its name, in a thread (`squidbot.in_thread`).
     aassemble = awaited(assemble)

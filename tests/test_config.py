@@ -103,7 +103,7 @@ OTHER_KEYS = {
         "compact_at_messages compact_at_tokens critical_fraction emergency_fraction journal_fraction "
         "low_water_messages notice strategy tier_targets warn_fraction"
     ),
-    "price_table.<name>": "as_of least_tokens output read source ttl_seconds write",
+    "price_table.<name>": "as_of least_tokens output per_million read source ttl_seconds write",
     "prompt": "clock folder mode",
     "session": "max_messages",
     "snapshots": "auto_fraction keep_all_hours keep_every_nth max max_age_days",

@@ -111,7 +111,7 @@ def test_status_and_explain_say_by_what_and_why(cache: Path, tmp_path: Path, mon
     models = {one["alias"]: one for one in json.loads(run(main, ["status", "--json"]).output)["models"]}
     assert models["mine"]["counter"] == "classes"
     assert BRINGS in models["mine"]["counted"]
-    assert "tiktoken.get_encoding('o200k_base')" in run(main, ["status"]).output
+    assert "tiktoken.get_encoding('o200k_base')" in run(main, ["status", "--all"]).output
     assert (
         "counted by classes: its vocabulary is not on this machine"
         in run(main, ["session", "explain", "with-gpt-4o"]).output

@@ -48,9 +48,9 @@ def test_the_packages_that_are_looked_for_are_those_of_the_adapters() -> None:
 
 
 def test_a_turn_with_the_defaults_loads_no_sdk_and_no_adapter_but_the_standard_library_s() -> None:
-    """Nor the command line, what it prints with, and the replay (Q-09)."""
+    """Nor the command line, what it prints with, what notebooks show, and the replay (Q-09)."""
     modules = loaded(TURN)
-    assert {"squidbot.cli", "squidbot.replay", "sqlite3"} & modules == set()
+    assert {"squidbot.cli", "squidbot.display", "squidbot.replay", "sqlite3"} & modules == set()
     assert {name.partition(".")[0] for name in modules} & PACKAGES == set()
     assert rooms_in(modules) == {"common", "stdlib"}  # common: what several adapters share
 

@@ -404,7 +404,7 @@ def test_commands_show_the_mode_s_text_and_the_room_of_the_newest_turn(tmp_path:
     told = json.loads(run.invoke(main, ["session", "explain", "s", "--store", str(file), "--json"]).output)
     assert told["prompt"]["tokens"] == made.prompt.cost.estimate
     assert (told["budget"]["reserve"], told["complexity"]) == (made.max_output_tokens, made.report.complexity)
-    shown = run.invoke(main, ["status", "--config", str(settings_file)])
+    shown = run.invoke(main, ["status", "--all", "--config", str(settings_file)])
     assert said in shown.output
     assert "up to 1,433 of them for the answer" in shown.output
     model = json.loads(run.invoke(main, ["status", "--config", str(settings_file), "--json"]).output)["models"][0]

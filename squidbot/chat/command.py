@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 import click
+from click.core import ParameterSource
 
-from squidbot.adapters.common.packages import command, missing
+from squidbot.adapters.common.packages import command
 from squidbot.chat.conversation import BY_USER
 from squidbot.chat.screen import Screen
 from squidbot.chat.talk import COMMANDS, ChatSetup, Notices, Talk, piped_line
@@ -24,7 +23,6 @@ from squidbot.engine import load
 from squidbot.memory import SessionLister
 from squidbot.plugins.scopes import machine_user
 from squidbot.services.forget import WrittenFile, note_written
-from squidbot.wiring.registry import OPEN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +31,8 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
-# The default session, and the alias of the demo's model.
+# The default session.
 SESSION: Final = "chat"
-DEMO: Final = "demo"
-# Each character is a token of that model; this is its trained window. It ends no answer by itself.
-DEMO_WINDOW_TOKENS, DEMO_ANSWER_TOKENS = 2048, 48
 # The file of turns with --debug, in the current folder.
 TURN_LOG: Final = "debug_turn.txt"
 API_EXAMPLES: Final = {
@@ -73,8 +68,8 @@ To keep the conversation after it ends, add:
   [store]
   path = "sessions.db"
 
-Without a model: squidbot chat --demo answers with a tiny one whose weights are
-random, so that you see how it works."""
+Without a model: squidbot chat --demo plays a recorded conversation, and shows
+what squidbot does."""
 
 
 class NoModelError(ConfigError):
@@ -83,7 +78,7 @@ class NoModelError(ConfigError):
 
 @contextmanager
 def _begun(  # noqa: PLR0913  # the user's options
-    config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, user: str, mode: str | None
+    config: str | None, model: str, session: str, *, new: bool, debug: bool, user: str, mode: str | None
 ) -> Iterator[ChatSetup]:
     """Yield the setup of a conversation, and close the engine afterwards. The model is not opened yet.
 
@@ -91,33 +86,16 @@ def _begun(  # noqa: PLR0913  # the user's options
         ConfigError: a setting is wrong, or there is no model of that name, or none at all: the text says what to do.
         StoreError: the store can't be opened.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        notices = Notices()
-        with load(_demo(Path(folder)) if demo else config, extensions=[notices]) as engine:
-            alias = DEMO if demo else _model(engine, model)
-            if debug and engine.wired.turn_log is None:
-                engine.wired.log_turns(TURN_LOG)
-                # A later `forget` does not know this log, so record it for its report.
-                note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
-            session_id = session or _newest_session(engine, user, new=new)
-            scope = Scope(user=user) if user else machine_user()
-            yield ChatSetup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
-
-
-def _demo(folder: Path) -> dict[str, object]:
-    """Return the settings of the demo, with its model in a folder.
-
-    Raises:
-        ConfigError: no installed package opens it.
-    """
-    from squidbot.testing.ggufs import offline_chat_model  # noqa: PLC0415  # only the demo needs it
-
-    adapter = next((name for name in sorted(OPEN_FILES, reverse=True) if find_spec(name)), None)
-    if adapter is None:
-        raise ConfigError(f"--demo needs a package that opens models: {missing('xllamacpp')}")
-    path = offline_chat_model(folder / "demo.gguf")
-    model = {"path": str(path), "adapter": adapter, "context_window": DEMO_WINDOW_TOKENS}
-    return {"models": {DEMO: {**model, "max_tokens": DEMO_ANSWER_TOKENS}}}
+    notices = Notices()
+    with load(config, extensions=[notices]) as engine:
+        alias = _model(engine, model)
+        if debug and engine.wired.turn_log is None:
+            engine.wired.log_turns(TURN_LOG)
+            # A later `forget` does not know this log, so record it for its report.
+            note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
+        session_id = session or _newest_session(engine, user, new=new)
+        scope = Scope(user=user) if user else machine_user()
+        yield ChatSetup(engine, alias, session_id, notices, scope, mode)
 
 
 def _model(engine: Engine, wanted: str) -> str:
@@ -179,7 +157,7 @@ SYSTEM = (
 @click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools.")
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or where debug.turn_log says.")
-@click.option("--demo", is_flag=True, help="Try it with a tiny model of random weights, in memory.")
+@click.option("--demo", is_flag=True, help="Play a recorded conversation: needs no model, keeps nothing.")
 @JSON_OPTION
 def chat(  # noqa: PLR0913  # an argument for each option
     *,
@@ -200,23 +178,33 @@ def chat(  # noqa: PLR0913  # an argument for each option
 
     On a terminal /help lists commands; in a pipe each line is a message.
     """
+    if demo:
+        _demo(click.get_current_context())
+        return
     if as_json and question is None:
         raise click.UsageError("--json needs --print")
     if new and session:
         raise click.UsageError("pass --new or --session, not both")
-    begun = _begun(config, model, session, new=new, demo=demo, debug=debug, user=user, mode=mode)
+    begun = _begun(config, model, session, new=new, debug=debug, user=user, mode=mode)
     try:
         with begun as setup:
             shown = setup.engine.wired.loaded.settings.ui.show_context_messages
             screen = Screen(quiet=question is not None, mute=as_json, outputs=shown)
-            if demo:
-                system, no_tools = "", True  # in a window of 2,048 characters they would leave no room
             talk = Talk(setup, screen, system=system, tools=not no_tools)
             code = _asked_once(talk, question, as_json=as_json) if question is not None else _talked(talk)
     except NoModelError as error:
         click.echo(f"squidbot: {error}", err=True)
         code = USAGE
     click.get_current_context().exit(code)
+
+
+def _demo(context: click.Context) -> None:
+    given = (name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+    if {*given} != {"demo"}:
+        raise click.UsageError("--demo takes no other option")
+    from squidbot.chat.demo import play  # noqa: PLC0415  # only the demo needs it
+
+    play()
 
 
 def _talked(talk: Talk) -> int:

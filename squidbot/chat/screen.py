@@ -121,13 +121,18 @@ def bar(share: float, chars: int = BAR_CHARS) -> str:
     return f"[{'#' * full}{'.' * (chars - full)}]"
 
 
+def used_of(room: Room) -> tuple[int, int]:
+    """Return the tokens of the next request, and the most that it may have."""
+    used = max(0, room.used_tokens - room.overcounted_tokens)
+    return used, used + room.whole.bound
+
+
 def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
     """Return the budget of the next request as one line, and the style of its highest rung; "" for none.
 
     The line names the rung, for users who see no colours.
     """
-    used = max(0, room.used_tokens - room.overcounted_tokens)
-    limit = used + room.whole.bound
+    used, limit = used_of(room)
     share = used / max(1, limit)
     rungs = settings.ladder.told(room_pressure(room))
     rung = rungs[-1] if rungs else ""

@@ -187,6 +187,16 @@ def _memory(talk: Talk, rest: str) -> None:
     page.print()
 
 
+def _report(talk: Talk, rest: str) -> None:
+    from squidbot.cli.report import DEFAULT, drawn  # noqa: PLC0415  # nothing is drawn unless it is asked for
+
+    place, session_id = OpenStore(talk.setup.engine.wired), talk.setup.session_id
+    if not place.length(session_id):
+        talk.screen.say("nothing has been said yet")
+    else:
+        talk.screen.say(drawn(place, session_id, rest or DEFAULT))
+
+
 def _help(_talk: Talk, _rest: str) -> None:
     page = Printer()
     page.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
@@ -203,6 +213,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "undo": SlashCommand("", "undo the newest compaction", _undo),
     "compact": SlashCommand("", "compact now; nothing is lost", _compact),
     "explain": SlashCommand("[m17]", "show the next request, or the state of a message", _explain),
+    "report": SlashCommand("[FILE.html]", "draw this chat in a file for the browser", _report),
     "status": SlashCommand("", "session, model, window, budget", _status),
     "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
     "goals": SlashCommand("[ACTION TEXT]", "show the goals; /goals set ... and the like change them", _goals),
@@ -280,7 +291,6 @@ class ChatSetup(NamedTuple):
         notices: sentences from events.
         scope: the user's scope.
         mode: the mode; None keeps the previous one.
-        is_demo: whether the model is the demo's.
     """
 
     engine: Engine
@@ -289,7 +299,6 @@ class ChatSetup(NamedTuple):
     notices: Notices
     scope: Scope
     mode: str | None = None
-    is_demo: bool = False
 
 
 class Interrupts:
@@ -400,7 +409,7 @@ class Talk:
         return reliability(generations, self.conversation.session.window.parameters_billion)
 
     def _session(self) -> Session:
-        engine, alias, session_id, _, scope, mode, _ = self.setup
+        engine, alias, session_id, _, scope, mode = self.setup
         return engine.session(session_id, model=alias, form=self._model.form, scope=scope, mode=mode)
 
     def _take(self, said: str) -> None:
@@ -415,7 +424,7 @@ class Talk:
             return
         try:
             COMMANDS[name].act(self, rest)
-        except SquidbotError as error:
+        except (SquidbotError, OSError) as error:
             self._fail(str(error))
         if not self.ends:
             self.screen.say("")
@@ -453,8 +462,6 @@ class Talk:
         session = self.conversation.session
         window = f"window {session.window.window_tokens:,} tokens"
         screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
-        if self.setup.is_demo:
-            screen.say("Demo: the model's weights are random, so its answers are, too.", "warn")
         kept = wired.loaded.settings.store.path or wired.loaded.store_place
         if kept:
             screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
@@ -486,7 +493,7 @@ class Talk:
 
     def _part(self) -> None:
         """Write how to continue."""
-        if self.screen.is_terminal and self.setup.engine.wired.loaded.store_place and not self.setup.is_demo:
+        if self.screen.is_terminal and self.setup.engine.wired.loaded.store_place:
             self.screen.say(f"squidbot chat --session {self.setup.session_id} continues from here", "dim")
 
 

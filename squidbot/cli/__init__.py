@@ -23,8 +23,9 @@ __all__ = ["main"]
 COMMANDS = {
     "chat": ("chat.command", "Chat with a configured model in a stored session."),
     "replay": ("cli.replay", "Replay recorded conversations and report what squidbot would send."),
+    "report": ("cli.report", "Write an HTML file that shows every call of a session."),
     "config": ("cli.config", "Show settings, where they come from, and what each key does."),
-    "status": ("cli.status", "Show devices, models, hosts and stores: what is active, and what is not."),
+    "status": ("cli.status", "Show where squidbot is active, what to do next, models and stores."),
     "session": ("cli.session", "List, show, explain, search, change, export and forget sessions."),
     "memory": ("cli.memory", "Search, list, add and forget durable facts; read the journal."),
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),

@@ -21,7 +21,7 @@ from squidbot.core.budget import (
     shares,
 )
 from squidbot.core.compaction.pressure import marked_fraction
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, InvalidRequestError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.plan import Representation
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
@@ -30,6 +30,7 @@ from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
 from squidbot.core.view.assembly import account, remembered, used, without_gaps
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
+from squidbot.display import outlook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.prompts import SystemPrompt
-    from squidbot.core.session import CoreSession
     from squidbot.core.transcript.lines import LineStore
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.current import CurrentView
@@ -97,7 +97,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     settings, room = session.settings, session.room()
     view, whole, line = room.view, room.view.history.plus(room.whole), session.line
     is_same = place.wired.meter(window.model).name == window.counter
-    due, unfit = _outlook(session)
+    due, unfit = outlook(session)
     budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
     reliable = reliability(view.generations, window.parameters_billion)
     facts = {name: cost.bound for name, cost in remembered(view)}
@@ -297,16 +297,6 @@ def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     """Return the cost of facts behind the first words, as a bound."""
     notices = (part.notice for part in view.sent if part.notice)
     return sum(seen.meter.text(said).bound for notice in notices for said in memory_texts(notice))
-
-
-def _outlook(session: CoreSession) -> tuple[PlanRecord | None, str | None]:
-    """Return the plan change that the next request would bring, or why there can't be one."""
-    try:
-        return session.preview().event, None
-    except InvalidRequestError:  # the session is empty, or awaits the user's next message
-        return None, None
-    except BudgetError as error:
-        return None, str(error)
 
 
 def _is_said(part: Part) -> bool:

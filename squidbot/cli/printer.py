@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from squidbot.cli.texts import line, lines
+from squidbot.core.text import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -125,11 +126,11 @@ class Printer:
         """
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         for name in rows[0] if rows else ():
-            is_number = any(_FIGURE.fullmatch(_cell(row[name])) for row in rows)
+            is_number = any(_FIGURE.fullmatch(cell(row[name])) for row in rows)
             is_whole = is_number or name == whole
             table.add_column(name, justify="right" if is_number else "left", no_wrap=is_whole, overflow="fold")
         for place, row in enumerate(rows):
-            cells = (Text(line(_cell(value))) for value in row.values())
+            cells = (Text(line(cell(value))) for value in row.values())
             table.add_row(*cells, style="bold" if bold and bold[place] else None)
         self._render(Padding(table, (0, 0, 0, len(indent))))
 
@@ -142,10 +143,6 @@ class Printer:
         with self._console.capture() as captured:
             self._console.print(renderable, width=self.columns)
         self._lines += captured.get().removesuffix("\n").split("\n")
-
-
-def _cell(value: object) -> str:
-    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @contextmanager

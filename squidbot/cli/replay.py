@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 @click.option("--mode", metavar="NAME", default="off", help="With the system text of a mode.  [default: off]")
 @click.option("--store", metavar="FILE.db", help="Store the sessions in this file.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
+@click.option("--html", metavar="FILE", help="Draw it in an HTML file; into FILE/, a file for each conversation.")
+@click.option("--no-text", is_flag=True, help="In the HTML file: figures only, to share.")
+@click.option("--keep-secrets", is_flag=True, help="In the HTML file: leave keys and passwords.")
 @click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")
 def replay(**given: Any) -> Result:  # noqa: ANN401  # options

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from dataclasses import replace as replaced
-from itertools import compress
-from itertools import count as numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from squidbot.cli.output import Result
 from squidbot.cli.printer import bar
-from squidbot.cli.texts import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, count, stop
-from squidbot.config.presets import profiles
+from squidbot.cli.texts import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, stop
 from squidbot.core.budget import default_reserve_tokens
 from squidbot.core.errors import BudgetError
-from squidbot.core.prompts import OFF
-from squidbot.core.settings import STRATEGIES
 from squidbot.replay import runner
-from squidbot.replay.recording import with_system_text
+from squidbot.replay.results import conditions, facts, heading, on_front, percentile, policy_rows, share_text
 from squidbot.replay.runner import FailedCall, ReplayOutcome
-from squidbot.replay.terms import SCORING, charges_of, open_counter, profile_terms, prompt_of, terms_for
+from squidbot.replay.terms import terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from squidbot.cli.printer import Printer
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.ports import TokenCounter
     from squidbot.replay.metrics import Tally
     from squidbot.replay.runner import Results
     from squidbot.replay.terms import Terms, Unit
 
 COLUMNS = 80
 MOST_EVENTS, MOST_WORST = 12, 8
-# The age in tokens for the separate recall column in tables.
-OLD_TOKENS = 8_000
 EVENT_KEYS = (
     ("before", "tokens of the request before the compaction, then after it (bounds)"),
     ("kept", "tokens at its beginning that did not change, and stay cached"),
@@ -65,68 +56,47 @@ WORST_KEYS = (
 def replayed(  # noqa: PLR0913  # an argument for each option
     *,
     transcripts: tuple[str, ...],
+    window: int,
+    reserve: int | None,
     profile: str | None,
+    strategy: str | None,
     counter: str,
+    unit: Unit | None,
+    prices: str | None,
     usage: str,
     mode: str,
     store: str | None,
     dump: str | None,
+    html: str | None,
+    no_text: bool,
+    keep_secrets: bool,
     debug: bool,
     compare: bool,
-    **given: Any,  # noqa: ANN401  # options of the sessions
 ) -> Result:
     """Run a replay; the arguments are the options of the command."""
-    given["counter"] = open_counter(counter)
-    under = replaced(_terms(profile, **given), usage=usage, mode=mode)
-    beside: list[Terms] = []
-    if compare:
-        others = [_terms(one, **given) for one in profiles()] if profile else map(under.with_strategy, STRATEGIES)
-        beside = [replaced(other, usage=usage, mode=mode) for other in others]
-    prompt = prompt_of(mode, under)
-    places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
-    conversations = runner.conversations_of(places)
-    if prompt is not None:
-        conversations = [with_system_text(conversation, prompt.text) for conversation in conversations]
-    ticks, done = runner.ticks_of(conversations, beside), numbers(1)
-    with bar("replaying") as tick:
-        results = runner.run(conversations, under, places, beside=beside, tick=lambda: tick(next(done), ticks))
-    return result_of(results)
-
-
-def _terms(  # noqa: PLR0913  # an argument for each option
-    profile: str | None,
-    *,
-    window: int,
-    reserve: int | None,
-    strategy: str | None,
-    counter: TokenCounter,
-    unit: Unit | None,
-    prices: str | None,
-) -> Terms:
-    """Return the terms of sessions under a profile, or without one."""
-    charges = SCORING if prices is None else charges_of(prices)
     try:
-        if profile is None:
-            return terms_for(window, reserve, strategy or "balanced", counter, unit or "tokens", charges)
-        return profile_terms(
-            profile,
-            window,
-            counter,
-            charges,
-            budget__reserved_output_tokens=reserve,
-            budget__policy=None if unit is None else unit == "words",
-            pressure__strategy=strategy,
-            prices=prices,
+        under, beside = terms_of(
+            window, reserve, profile, strategy, counter, unit, prices, usage=usage, mode=mode, compare=compare
         )
     except BudgetError:
         given = default_reserve_tokens(window) if reserve is None else reserve
         problem = f"--reserve {given} leaves no room for input in --window {window}"
         stop(f"{problem}; make it smaller or the window larger", BUDGET_IMPOSSIBLE)
+    places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None, html)
+    pages = None
+    if html:
+        from squidbot.cli.report import ReplayPages  # noqa: PLC0415  # what is off costs nothing
+
+        pages = ReplayPages(html, under, no_text=no_text, keeps_secrets=keep_secrets)
+    with bar("replaying") as tick:
+        results = runner.run_files(places, under, beside, tick, pages.see if pages else None)
+    result = result_of(results)
+    return result._replace(remarks=[pages.write(results.rows)]) if pages else result
 
 
 def result_of(results: Results) -> Result:
     """Return the results of a run with the exit code, and the errors."""
-    total = ReplayOutcome.total(results.outcomes)
+    total = results.total
     unfit, refused = _sorted_out(total.failures)
     wrong = []
     if refused:
@@ -171,7 +141,7 @@ def to_json(results: Results) -> dict[str, object]:
         ]
     if len(outcomes) == 1:
         return {**_outcome_json(outcomes[0], terms), **compared}
-    total = ReplayOutcome.total(outcomes)
+    total = results.total
     unfit, refused = _sorted_out(total.failures)
     totals = {
         **_terms_json(terms),
@@ -243,41 +213,16 @@ def _tally_json(tally: Tally) -> dict[str, object]:
     return {**{key: getattr(tally, key) if tally.calls else None for key in keys}, "nlr": recall}
 
 
-def percentile(values: Iterable[float], share: float) -> float | None:
-    """Return the smallest value that `share` of the values don't exceed (nearest rank); `None` for no values."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
-
-
-def on_front(tallies: Sequence[Tally]) -> tuple[bool, ...]:
-    """Return for each policy whether it is on the front of cost and recall.
-
-    Only policies count that made every request, within the window and with whole pairs. One is on the front if no other
-    is cheaper with equal recall, or as cheap with more recall: of names and numbers of any age.
-    """
-    most = max((tally.calls for tally in tallies), default=0)
-    sound = [(tally.calls, tally.over, tally.pairs_broken) == (most, 0, 0) for tally in tallies]
-    points = [(tally.bite, -(tally.nlr[0] or 0.0)) for tally in tallies]
-
-    def is_best(point: tuple[float, float]) -> bool:
-        others = (other for other in compress(points, sound) if other != point)
-        return not any(other[0] <= point[0] and other[1] <= point[1] for other in others)
-
-    return tuple(is_sound and is_best(point) for is_sound, point in zip(sound, points, strict=True))
-
-
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
 def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
     outcomes, terms = results.outcomes, results.terms
     out.columns = min(out.columns, COLUMNS)
-    name = outcomes[0].id if len(outcomes) == 1 else f"{len(outcomes):,} conversations"
-    counts = f"{count(total.messages, 'message')}, {count(total.calls, 'model call')}"
-    out.heading(f"{name}: {counts}, {total.said_tokens:,} tokens of history")
-    out.say(_conditions(terms))
+    out.heading(heading(results))
+    out.say(conditions(terms))
     out.blank()
-    out.pairs(_facts(total, terms))
+    out.pairs(facts(total, terms))
     cost = f"in input tokens per call: cached {terms.charges.prices.read:g}, new {terms.charges.prices.write:g}"
     if len(outcomes) > 1:
         worst = sorted(outcomes, key=_badness, reverse=True)[:MOST_WORST]
@@ -292,64 +237,10 @@ def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
         title = "Compactions: where a request stopped extending the one before it"
         _put_table(out, title, (_event_row(*event) for event in events[:MOST_EVENTS]), EVENT_KEYS, len(events))
     if results.rows:
-        front = on_front([row.tally for row in results.rows])
-        rows = [
-            _policy_row(f"{row.name} {'*' * (row.name == terms.label)}{'+' * first}".rstrip(), row.tally)
-            for row, first in zip(results.rows, front, strict=True)
-        ]
+        rows = policy_rows(results)
         title = f"Beside other policies, all counted by {terms.meter.physical.name} (over: by its bounds)"
         keys = (("cost", f"{cost}; summaries in 1, out {terms.charges.prices.output:g}"), *COMPARED_KEYS)
         _put_table(out, title, rows, keys, len(rows), COMPARED_NOTE, [row.ours for row in results.rows])
-
-
-def _conditions(terms: Terms) -> str:
-    window, meter, charges = terms.window, terms.meter, terms.charges
-    most = terms.settings.policy_limit
-    words = f", and at most {most:,} words" if most else ", and within its caps" if terms.unit == "words" else ""
-    profile = f"profile {terms.profile}, " if terms.profile else ""
-    when = f" of {charges.as_of}" if charges.as_of else ""
-    prices = "" if charges is SCORING else f"; prices {charges.name}{when}"
-    return (
-        f"window {window.window_tokens:,} tokens, {window.reserved_output_tokens:,} of them for the answer{words}; "
-        f"{profile}strategy {terms.strategy}; counted by {meter.physical.name} (bounds: {meter.certificate})"
-        f"{prices}{f'; mode {terms.mode}' if terms.mode != OFF else ''}"
-    )
-
-
-def _facts(total: ReplayOutcome, terms: Terms) -> Iterator[tuple[str, str]]:
-    tally, limit_tokens = total.tally, total.limit_tokens or terms.limit_tokens
-    if total.failures and not tally.calls:
-        yield "sent", f"nothing: of {count(total.calls, 'call')} no request fits {limit_tokens:,} tokens"
-        return
-    largest = f"largest {total.largest_bound_tokens:,} of {limit_tokens:,} by its bound"
-    yield "sent", f"{tally.mean_tokens:,.0f} tokens a call on average, {largest}"
-    yield "", f"{count(tally.over, 'request')} over the window, {tally.pairs_broken:,} with a broken tool pair"
-    if total.failures:
-        yield "", f"{count(len(total.failures), 'call')} had no request that fits"
-    everything = total.everything_bite
-    share = _percent(tally.bite / everything if everything else None)
-    yield "cost", f"{tally.bite:,.0f} input tokens' worth a call: {share} of sending everything ({everything:,.0f})"
-    yield "", f"{_percent(tally.reuse)} of the input was cached"
-    explained = f"{len(total.unexplained):,} WITHOUT A COMPACTION" if total.unexplained else "each at a compaction"
-    broke = f"{count(tally.breaks, 'request')} broke the cached prefix, {explained}"
-    yield "", broke if tally.breaks else "every request extends the one before it"
-    yield "kept", f"{_percent(tally.users_verbatim)} of the user's messages, word for word"
-    yield "", _recall(tally)
-    median, late = percentile(total.seconds, 0.5), percentile(total.seconds, 0.99)
-    if median is None or late is None:
-        yield "time", "no call"
-    else:
-        decided = f"{median * 1000:,.2f} ms of CPU to decide on a request (median)"
-        yield "time", f"{decided}, 99 of 100 within {late * 1000:,.1f} ms"
-
-
-def _recall(tally: Tally) -> str:
-    shares = {age: share for age, share in tally.nlr.items() if share is not None}
-    if not shares:
-        return "the agent reused no name or number"
-    older = ", ".join(f"{_percent(share)} after {age:,}" for age, share in shares.items() if age)
-    behind = f"; by tokens since last seen: {older}" if older else ""
-    return f"{_percent(shares[0])} of the names and numbers that the agent used next{behind}"
 
 
 def _event_row(call: int, plan: PlanRecord) -> dict[str, object]:
@@ -372,27 +263,13 @@ def _worst_row(outcome: ReplayOutcome) -> dict[str, object]:
     row = {
         "mean": round(tally.mean_tokens),
         "cost": round(tally.bite),
-        "of all": _percent(_of_everything(outcome)),
-        "cached": _percent(tally.reuse),
-        "users": _percent(tally.users_verbatim),
-        "recall": _percent(tally.nlr[0]),
+        "of all": share_text(_of_everything(outcome)),
+        "cached": share_text(tally.reuse),
+        "users": share_text(tally.users_verbatim),
+        "recall": share_text(tally.nlr[0]),
     }
     shown = row if tally.calls else dict.fromkeys(row)
     return {"conversation": outcome.id[-24:], "calls": outcome.calls, **shown, "no fit": len(outcome.failures)}
-
-
-def _policy_row(name: str, tally: Tally) -> dict[str, object]:
-    row = {
-        "cost": round(tally.bite),
-        "cached": _percent(tally.reuse),
-        "over": tally.over,
-        "pairs": tally.pairs_broken,
-        "breaks": tally.breaks,
-        "users": _percent(tally.users_verbatim),
-        "recall": _percent(tally.nlr[0]),
-        ">8K": _percent(tally.nlr[OLD_TOKENS]),
-    }
-    return {"policy": name, **(row if tally.calls else dict.fromkeys(row))}
 
 
 def _badness(outcome: ReplayOutcome) -> tuple[float, ...]:
@@ -424,13 +301,3 @@ def _put_table(  # noqa: PLR0913, PLR0917  # a table with all that belongs to it
     for note in notes:
         out.say(note)
     out.pairs(keys, style="dim")
-
-
-def _percent(share: float | None) -> str:
-    """Return a share as a percentage; never 100 % or 0 % for one that is only close."""
-    if share is None:
-        return "-"
-    shown = f"{share * 100:.0f}"
-    if (shown == "100" and share < 1) or (shown == "0" and share > 0):
-        shown = f"{min(share * 100, 99.9):.1f}" if share > 0.5 else f"{max(share * 100, 0.1):.1f}"
-    return f"{shown} %"

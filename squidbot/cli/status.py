@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, distributions, version
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
-    from squidbot.core.devices import Device, MainMemory, ProbeResult, Vendor
+    from squidbot.core.devices import ProbeResult, Vendor
     from squidbot.core.vectors import VectorIndex
 
 MIB = 2**20
@@ -56,6 +56,10 @@ WHOSE = (
     "the user's whom a program names, else that conversation's alone; in chat, llm, hermes, mcp and the command memory "
     "those of {!a}, who uses this machine"
 )
+# More models than these would push what is active off the screen.
+MOST_MODELS = 3
+# What a model is called that no settings name.
+OTHER = "any other model"
 # Where MCP clients list the servers that they start, in a project and for a user.
 CLIENT_FILES = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
 USER_FILES = (".claude.json", ".cursor/mcp.json")
@@ -168,8 +172,9 @@ PACKAGES = (
 @click.command(cls=ResultCommand)
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @STORE_OPTION
-def status(*, config: str | None, store: str | None) -> Result:
-    """Show devices, models, hosts, packages and stores: what is active, what is not, and why.
+@click.option("--all", "every", is_flag=True, help="Show everything: devices, all hosts, packages, and the reasons.")
+def status(*, config: str | None, store: str | None, every: bool) -> Result:
+    """Show where squidbot is active, what to do next, models and stores.
 
     Nothing is loaded, downloaded or written.
     """
@@ -196,16 +201,43 @@ def status(*, config: str | None, store: str | None) -> Result:
     }
     most = "up to " if loaded.settings.allocation.adaptive else ""
 
-    def put(out: Printer) -> None:
-        out.section("Devices", _device_lines(probed, main))
-        out.section("Models", chain.from_iterable(_model_lines(model, most) for model in models))
-        out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
-        out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
-        out.section("Store", _store_lines(kept, facts))
-        for problem in problems:
-            out.say(f"! {problem}", "bold red")
+    put = _put_all if every else _put_short
+    return Result(values, lambda out: put(out, values, most), ANSWER_IS_NO if problems else 0)
 
-    return Result(values, put, ANSWER_IS_NO if problems else 0)
+
+def _put_short(out: Printer, values: dict[str, Any], most: str) -> None:
+    """Put what is active and what to do next on a page, then models and stores, each in short."""
+    active = [f"{host['name']} ({_known(host)}): {host['reason']}" for host in values["hosts"] if host["active"]]
+    there = [host for host in values["hosts"] if _known(host)]
+    todo = [f"! {problem}" for problem in values["problems"]]
+    todo += [_advice(host) for host in there if not host["active"]]
+    if not there:
+        todo.append(f"install a host, such as LangChain; {command('langchain')}")
+    if not active:
+        todo.append("see what squidbot does: squidbot chat --demo")
+    out.section("Active", active or ["squidbot is active in no program yet"])
+    if todo:
+        out.section("What to do next", todo)
+    models = [model for model in values["models"] if model["window"]]
+    lines = [_window(model, most) for model in models[:MOST_MODELS]]
+    if len(models) > MOST_MODELS:
+        lines.append(count(len(models) - MOST_MODELS, "more model"))
+    where, facts = islice(_store_lines(values["store"], values["memory"]), 2)
+    path = values["store"]["path"]
+    facts = facts.replace(f"{values['store']['adapter']}: {path}", "in the same place") if path else facts
+    out.section("Models and stores", [*map(_device, values["devices"]), *lines, where, facts])
+    out.say("squidbot status --all shows devices, all hosts, packages, and the reasons", "dim")
+
+
+def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
+    """Put everything on a page."""
+    out.section("Devices", _device_lines(values))
+    out.section("Models", chain.from_iterable(_model_lines(model, most) for model in values["models"]))
+    out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
+    out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
+    out.section("Store", _store_lines(values["store"], values["memory"]))
+    for problem in values["problems"]:
+        out.say(f"! {problem}", "bold red")
 
 
 def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
@@ -221,23 +253,23 @@ def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: di
 # -- devices, models, packages ---------------------------------------------------------------------------------
 
 
-def _device_lines(probed: ProbeResult, main: MainMemory | None) -> Iterator[str]:
-    for device in probed.devices:
-        yield f"{device.number}: {_device(device)}"
-    if not probed.devices:
+def _device_lines(values: dict[str, Any]) -> Iterator[str]:
+    for device in values["devices"]:
+        yield f"{device['number']}: {_device(device)}"
+    if not values["devices"]:
         yield "no GPU found; models use main memory"
-    if main is not None:
-        yield f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}"
-    yield from (f"  {one.source}: {one.reason}" for one in probed.tried if one.reason)
+    if main := values["main_memory"]:
+        yield f"main memory: {_mib(main['available_bytes'])} free of {_mib(main['total_bytes'])}"
+    yield from (f"  {one['source']}: {one['reason']}" for one in values["probes"] if one["reason"])
 
 
-def _device(device: Device) -> str:
-    free = "does not report free memory" if device.free_bytes is None else f"{_mib(device.free_bytes)} free"
-    busy = f", {percent(device.utilisation_fraction)} busy" if device.utilisation_fraction is not None else ""
-    shares = ", shares main memory" if device.unified else ""
-    pressed = f", memory pressure {device.pressure}" if device.pressure else ""
-    text = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
-    return f"{text} (by {device.source})"
+def _device(device: dict[str, Any]) -> str:
+    free = "does not report free memory" if device["free_bytes"] is None else f"{_mib(device['free_bytes'])} free"
+    busy = f", {percent(device['utilisation_fraction'])} busy" if device["utilisation_fraction"] is not None else ""
+    shares = ", shares main memory" if device["unified"] else ""
+    pressed = f", memory pressure {device['pressure']}" if device["pressure"] else ""
+    text = f"{device['name'] or device['vendor']}, {free} of {_mib(device['total_bytes'])}{busy}{shares}{pressed}"
+    return f"{text} (by {device['source']})"
 
 
 def _mib(size_bytes: int) -> str:
@@ -268,13 +300,10 @@ def _model(wired: Wired, alias: str) -> dict[str, Any]:
 
 
 def _model_lines(model: dict[str, Any], most: str) -> Iterator[str]:
-    name = model["alias"] or "any other"
     if model["window"] is None:
-        yield f"{name}: no window: {model['problem']}"
+        yield f"{model['alias'] or OTHER}: no window: {model['problem']}"
         return
-    window = f"window {model['window']:,} tokens ({model['source']}, tier {model['tier']})"
-    answer = f"{most}{model['reserved_output_tokens']:,} of them for the answer"
-    yield f"{name}: {window}, {answer}; counted by {model['counter']}"
+    yield f"{_window(model, most)}; tier {model['tier']}, counted by {model['counter']}"
     if model["counted"]:
         yield f"  counted so: {model['counted']}"
     if model["detail"]:
@@ -283,6 +312,11 @@ def _model_lines(model: dict[str, Any], most: str) -> Iterator[str]:
         yield f"  {_loading(model['loading'])}"
     if model["prompt"] is not None:
         yield f"  {prompt_line(model['prompt'])}"
+
+
+def _window(model: dict[str, Any], most: str) -> str:
+    window = f"window {model['window']:,} tokens ({model['source']})"
+    return f"{model['alias'] or OTHER}: {window}, {most}{model['reserved_output_tokens']:,} of them for the answer"
 
 
 def _loading(loading: dict[str, Any]) -> str:
@@ -432,8 +466,19 @@ def _numbers(written: str) -> list[int]:
     return [int(number) for number in re.findall(r"[0-9]+", re.split(r"[^0-9.]", written)[0])]
 
 
+def _known(host: dict[str, Any]) -> str:
+    """Return the installed packages of a host with their versions; "" for none."""
+    return ", ".join(f"{need['distribution']} {need['version']}" for need in host["needs"] if need["version"])
+
+
+def _advice(host: dict[str, Any]) -> str:
+    """Return what to do for an inactive host, without the evidence."""
+    _, add, line = host["reason"].rpartition("add squidbot with ")
+    return f"{host['name']}: {add}{line}"
+
+
 def _host_lines(host: dict[str, Any]) -> Iterator[str]:
-    known = ", ".join(f"{need['distribution']} {need['version']}" for need in host["needs"] if need["version"])
+    known = _known(host)
     active = "active" if host["active"] else "not active"
     yield f"{host['name']}: {f'{active} ({known})' if known else 'not installed'}"
     yield f"  {host['reason']}"

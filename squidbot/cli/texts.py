@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ANSWER_IS_NO, USAGE, BUDGET_IMPOSSIBLE, DAMAGED_DATA, INTERRUPTED = 1, 2, 3, 4, 130
 _SPACE = re.compile(r"\s+")
+# What notebooks show is made of these, too.
+line, count, percent, span = core_text.line, core_text.count, core_text.percent, core_text.span
 
 
 def complain(text: str) -> None:
@@ -46,11 +48,6 @@ def exit_code(error: SquidbotError) -> int:
     if isinstance(error, ConfigError):
         return USAGE
     return DAMAGED_DATA if isinstance(error, TranscriptError | DamagedStoreError | ModelFileError) else ANSWER_IS_NO
-
-
-def line(text: str) -> str:
-    """Return a text for one line: control and unprintable characters become question marks."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def lines(text: str) -> list[str]:
@@ -84,24 +81,9 @@ def parameters(arguments: str, columns: int) -> str:
     return shorter(", ".join(said), columns)
 
 
-def count(number: int, what: str, several: str = "") -> str:
-    """Return "1 message" or "2 messages"; `several` is an irregular plural."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {several or f'{what}s'}"
-
-
 def left_out(left: Mapping[str, int]) -> str:
     """Return counts as a list for a summary; "" for nothing."""
     return ", ".join(f"{number:,} {kind}" for kind, number in sorted(left.items()) if number)
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage without decimals."""
-    return f"{share * 100:.0f} %"
-
-
-def span(first_seq: int, last_seq: int | None = None) -> str:
-    """Return the name of a message or of a run of messages: "m3", or "m3-m9"."""
-    return f"m{first_seq}" if last_seq in {None, first_seq} else f"m{first_seq}-m{last_seq}"
 
 
 def seqs(found: Sequence[int], most: int = 8) -> str:

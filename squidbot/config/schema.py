@@ -197,6 +197,9 @@ class PriceEntry:
         300.0, "How long a cached prefix lives without use; `inf`: forever.", core="cache_ttl_seconds"
     )
     least_tokens: Count = expert(0, "Shorter requests are not cached.", core="least_cached_tokens")
+    per_million: Amount | None = expert(
+        None, "Price of a million uncached input tokens, in your currency: reports then show money."
+    )
     as_of: Day = expert("", "The date of these prices.")
     source: str = expert("", "Where the provider publishes them.")
 

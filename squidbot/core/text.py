@@ -1,4 +1,4 @@
-"""Small texts: on one line, cut to a length, and times in words."""
+"""Small texts: on one line, cut to a length, counts, ids of messages, and times in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,31 @@ _NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
 def one_line(text: str) -> str:
     """Return a text with each run of white space as one space."""
     return " ".join(text.split())
+
+
+def line(text: str) -> str:
+    """Return a text for one line: control and unprintable characters become question marks."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def count(number: int, what: str, several: str = "") -> str:
+    """Return "1 message" or "2 messages"; `several` is an irregular plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {several or f'{what}s'}"
+
+
+def cell(value: object) -> str:
+    """Return a value for a cell of a table; `None` is a dash."""
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage without decimals."""
+    return f"{share * 100:.0f} %"
+
+
+def span(first_seq: int, last_seq: int | None = None) -> str:
+    """Return the name of a message or of a run of messages: "m3", or "m3-m9"."""
+    return f"m{first_seq}" if last_seq in {None, first_seq} else f"m{first_seq}-m{last_seq}"
 
 
 # Longer texts are read at both ends only: an event must not take longer because a tool printed more.

@@ -35,8 +35,8 @@ def block_json(block: RequestBlock) -> str:
     return json.dumps({key: getattr(block, key) for key in keys})
 
 
-def file_name(conversation_id: str, *, apart: bool = False) -> str:
-    """Return the name of a conversation's dump in a folder: its id, with characters invalid in file names as %XX.
+def file_name(conversation_id: str, *, apart: bool = False, ending: str = ".jsonl") -> str:
+    """Return the name of a conversation's file in a folder: its id, with characters invalid in file names as %XX.
 
     `apart` adds a hash of the id, for ids that differ only in upper and lower case.
     """
@@ -44,7 +44,7 @@ def file_name(conversation_id: str, *, apart: bool = False) -> str:
     name = quote(data, safe=" ()+,=@[]{}~")
     if apart or len(name) > _LONGEST_NAME_CHARS:
         name = f"{name[:_LONGEST_NAME_CHARS]}~{sha256(data).hexdigest()[:16]}"
-    return f"{name}.jsonl"
+    return f"{name}{ending}"
 
 
 class Dump:
@@ -86,6 +86,11 @@ class Dump:
         return self._folder / name
 
 
+def is_folder(path: str) -> bool:
+    """Return whether a path means a folder: it is one, or ends in a slash."""
+    return path.endswith(("/", os.sep)) or Path(path).is_dir()
+
+
 @contextmanager
 def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
     """Yield a dump into a file, or into a folder: one that exists, or a path that ends in a slash.
@@ -97,7 +102,7 @@ def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
         ConfigError: the place can't be written.
     """
     target = Path(path)
-    if target.is_dir() or path.endswith(("/", os.sep)):
+    if is_folder(path):
         with _refusing(target):
             make_folder(target)
         yield Dump(target, None, named=False)

@@ -6,18 +6,22 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import combinations
+from itertools import count as numbers
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.redaction import Redactor
-from squidbot.replay.dump import open_dump
+from squidbot.core.text import line
+from squidbot.replay.dump import is_folder, open_dump
 from squidbot.replay.metrics import Bill, Missing, Ruler, Scorer, Tally, price_of_everything
-from squidbot.replay.recording import CODECS, Reader, recording_of
+from squidbot.replay.recording import CODECS, Reader, recording_of, with_system_text
+from squidbot.replay.results import results_display, sentence
 from squidbot.replay.rivals import RIVALS, score_rival
-from squidbot.replay.terms import open_replay_store
+from squidbot.replay.terms import open_replay_store, prompt_of, terms_of
 from squidbot.replay.usage import reporter_of
 from squidbot.wiring.turnlog import TurnLog
 
@@ -27,21 +31,23 @@ if TYPE_CHECKING:
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.plan import PlanRecord
     from squidbot.core.session import CoreSession
+    from squidbot.display import Display
     from squidbot.hookspecs import Store
     from squidbot.replay.dump import Dump
     from squidbot.replay.recording import RequestBlock
-    from squidbot.replay.terms import Terms
+    from squidbot.replay.terms import Terms, Unit
     from squidbot.wiring.turnlog import SessionLog
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The inputs and outputs of a run, as the user named them; None: a temporary store, no dump, no turn log."""
+    """The inputs and outputs of a run, as the user named them; None: a temporary store, no dump, log or page."""
 
     transcripts: tuple[str, ...]
     store: str | None = None
     dump: str | None = None
     log: str | None = None
+    html: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,24 @@ class Results(NamedTuple):
     outcomes: tuple[ReplayOutcome, ...]
     rows: tuple[PolicyRow, ...] = ()
 
+    @property
+    def total(self) -> ReplayOutcome:
+        """The sums of all conversations."""
+        return ReplayOutcome.total(self.outcomes)
+
+    def __str__(self) -> str:
+        return line(sentence(self))
+
+    def _repr_html_(self) -> str:
+        return results_display(self).html()
+
+    def __rich__(self) -> Display:
+        return results_display(self)
+
+
+# Gets a conversation, its outcome and its session, while the store is open.
+Seen: TypeAlias = "Callable[[Conversation, ReplayOutcome, CoreSession], None]"
+
 
 def replay(  # noqa: PLR0913, PLR0917  # its inputs, and its observers
     conversation: Conversation,
@@ -264,12 +288,15 @@ def conversations_of(places: Places) -> list[Conversation]:
                 name = f"{conversation.id[:1000]}-{number}"  # a session's id may have 1,024 characters
             found[name] = replace(conversation, id=name)
     read = {os.path.realpath(conversation.path) for conversation in found.values()}
-    outputs = {"--store": places.store, "--dump": places.dump}
+    outputs = {"--store": places.store, "--dump": places.dump, "--html": places.html}
     for option, output in outputs.items():
         if output and os.path.realpath(output) in read:
             raise ConfigError(f"{option} {output} is an input transcript; choose another file")
-    if places.store and places.dump and os.path.realpath(places.store) == os.path.realpath(places.dump):
-        raise ConfigError(f"--store and --dump are the same file, {places.dump}")
+    if places.html and len(found) > 1 and not is_folder(places.html):
+        raise ConfigError(f"--html {places.html}: there are {len(found)} conversations; end it with a slash")
+    for (one, first), (other, second) in combinations(outputs.items(), 2):
+        if first and second and os.path.realpath(first) == os.path.realpath(second):
+            raise ConfigError(f"{one} and {other} are the same file, {second}")
     return list(found.values())
 
 
@@ -290,12 +317,12 @@ def run(  # noqa: PLR0913  # its inputs, and its observers
     *,
     beside: Sequence[Terms] = (),
     tick: Callable[[], None],
-    seen: Callable[[ReplayOutcome, CoreSession], None] | None = None,
+    seen: Seen | None = None,
 ) -> Results:
     """Replay conversations, and return the results.
 
     With `beside`, which includes `terms`, the same conversations are also replayed under those terms, and under
-    other policies. `seen` gets each outcome with its session, while the store is open.
+    other policies. `seen` gets each conversation, its outcome and its session, while the store is open.
 
     Raises:
         ConfigError: the store has one of the sessions already, or a place can't be written.
@@ -316,7 +343,7 @@ def run(  # noqa: PLR0913  # its inputs, and its observers
             session_log = log.session(conversation.id, terms.window.model, CODECS) if log else None
             outcomes.append(_replayed(conversation, terms, store, ruler, tick, dump, session_log))
             if seen is not None:
-                seen(outcomes[-1], terms.open(conversation, store).core)
+                seen(conversation, outcomes[-1], terms.open(conversation, store).core)
     rows: list[PolicyRow] = []
     if beside:
         rows = [
@@ -324,6 +351,66 @@ def run(  # noqa: PLR0913  # its inputs, and its observers
             *_ours(conversations, terms, outcomes, beside, ruler, tick),
         ]
     return Results(terms, tuple(outcomes), tuple(rows))
+
+
+def run_files(
+    places: Places,
+    terms: Terms,
+    beside: Sequence[Terms] = (),
+    progress: Callable[[int, int], None] | None = None,
+    seen: Seen | None = None,
+) -> Results:
+    """Replay the transcripts of `places` under these terms, and return the results; `beside` and `seen` as in `run`.
+
+    `progress` is called with the number of ticks so far and of all.
+
+    Raises:
+        TranscriptError: a transcript can't be read.
+        ConfigError: a place can't be used, or there is no such mode.
+        BudgetError: the text of the mode does not fit.
+        StoreError: the store failed.
+    """
+    prompt = prompt_of(terms.mode, terms)
+    conversations = conversations_of(places)
+    if prompt is not None:
+        conversations = [with_system_text(conversation, prompt.text) for conversation in conversations]
+    every, done = ticks_of(conversations, beside), numbers(1)
+
+    def tick() -> None:
+        if progress is not None:
+            progress(next(done), every)
+
+    return run(conversations, terms, places, beside=beside, tick=tick, seen=seen)
+
+
+def replay_files(  # noqa: PLR0913  # the options of `squidbot replay`
+    *transcripts: str | os.PathLike[str],
+    window_tokens: int,
+    reserved_output_tokens: int | None = None,
+    profile: str | None = None,
+    strategy: str | None = None,
+    counter: str = "classes",
+    unit: Unit | None = None,
+    prices: str | None = None,
+    usage: str = "none",
+    mode: str = "off",
+    compare: bool = False,
+    store: str | None = None,
+) -> Results:
+    """Replay recorded conversations call by call, as `squidbot replay` does, and return the results.
+
+    `transcripts` are files or directories. None takes the default of the option of that name; `compare` sets other
+    policies beside it; `store` is a new file for the sessions, None: they are not kept.
+
+    Raises:
+        TranscriptError: a transcript can't be read.
+        ConfigError: a value is unknown or out of range, or the store can't be written.
+        BudgetError: the reserve leaves no room for input.
+        StoreError: the store failed.
+    """
+    given = (reserved_output_tokens, profile, strategy, counter, unit, prices)
+    terms, beside = terms_of(window_tokens, *given, usage=usage, mode=mode, compare=compare)
+    return run_files(Places(tuple(os.fspath(path) for path in transcripts), store), terms, beside)
 
 
 def _replayed(  # noqa: PLR0913, PLR0917  # as `replay`

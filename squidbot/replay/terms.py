@@ -14,13 +14,13 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
-from squidbot.config.presets import entry_of
+from squidbot.config.presets import entry_of, profiles
 from squidbot.core.budget import PolicyCaps, WindowSettings, open_window
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.plan import Prices
 from squidbot.core.prompts import OFF, build_prompt
-from squidbot.core.settings import strategy
+from squidbot.core.settings import STRATEGIES, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.hookspecs import hookimpl
 from squidbot.replay.recording import CODECS
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from squidbot.codecs.transcripts import Conversation
+    from squidbot.config.schema import PriceEntry
     from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
     from squidbot.core.ports import TokenCounter
     from squidbot.core.prompts import SystemPrompt
@@ -58,17 +59,26 @@ class Charges(NamedTuple):
         name: the entry of the price table; as_of: the date of the prices, "" if unknown.
         prices: in uncached input tokens.
         ttl_seconds: how long a cached prefix lives without use; infinite: forever.
+        per_million: the price of a million uncached input tokens, in money; `None` if unknown.
     """
 
     name: str
     as_of: str
     prices: Prices
     ttl_seconds: float
+    per_million: float | None = None
+
+    @classmethod
+    def of(cls, name: str, entry: PriceEntry) -> Charges:
+        """Return the charges of an entry of the price table."""
+        prices = Prices(entry.read, entry.write, entry.output, entry.least_tokens)
+        return cls(name, entry.as_of, prices, entry.ttl_seconds, entry.per_million)
 
     def to_json(self) -> dict[str, object]:
         """Return them as values that JSON holds, which has no number for "never"."""
         ttl = None if math.isinf(self.ttl_seconds) else self.ttl_seconds
-        return {"name": self.name, "as_of": self.as_of or None, **self.prices._asdict(), "ttl_seconds": ttl}
+        known = {"name": self.name, "as_of": self.as_of or None, **self.prices._asdict(), "ttl_seconds": ttl}
+        return known | {"per_million": self.per_million}
 
     def cached(self, shared_tokens: int) -> int:
         """Return how many tokens of the common beginning of two requests are read from the cache."""
@@ -101,9 +111,7 @@ def charges_of(name: str) -> Charges:
         entry = entry_of(name, load_settings().settings.price_table)
     except ConfigError as error:
         raise ConfigError(f"--prices: {error}") from None
-    return Charges(
-        name, entry.as_of, Prices(entry.read, entry.write, entry.output, entry.least_tokens), entry.ttl_seconds
-    )
+    return Charges.of(name, entry)
 
 
 class ReplayedSession(NamedTuple):
@@ -213,6 +221,48 @@ def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
     room_tokens = window.window_tokens - window.reserved_output_tokens
     settings = _settings(strategy_name, room_tokens, unit, charges)
     return Terms(window, meter, strategy_name, settings, unit, charges)
+
+
+def terms_of(  # noqa: PLR0913, PLR0917  # an argument for each option
+    window_tokens: int,
+    reserve_tokens: int | None = None,
+    profile: str | None = None,
+    strategy_name: str | None = None,
+    counter: str = "classes",
+    unit: Unit | None = None,
+    prices: str | None = None,
+    *,
+    usage: str = "none",
+    mode: str = OFF,
+    compare: bool = False,
+) -> tuple[Terms, list[Terms]]:
+    """Return the terms of a replay, and, to `compare`, those of all strategies, or under a profile of all profiles.
+
+    Raises:
+        ConfigError: a value is unknown or out of range.
+        BudgetError: the reserve leaves no room for input.
+    """
+    charges, measure = SCORING if prices is None else charges_of(prices), open_counter(counter)
+
+    def under(name: str | None) -> Terms:
+        if name is None:
+            unit_name = unit or "tokens"
+            return terms_for(window_tokens, reserve_tokens, strategy_name or "balanced", measure, unit_name, charges)
+        return profile_terms(
+            name,
+            window_tokens,
+            measure,
+            charges,
+            budget__reserved_output_tokens=reserve_tokens,
+            budget__policy=None if unit is None else unit == "words",
+            pressure__strategy=strategy_name,
+            prices=prices,
+        )
+
+    own, others = replace(under(profile), usage=usage, mode=mode), list[Terms]()
+    if compare:
+        others = [*map(under, profiles())] if profile else [*map(own.with_strategy, STRATEGIES)]
+    return own, [replace(other, usage=usage, mode=mode) for other in others]
 
 
 def profile_terms(

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import DISTRIBUTION
-from squidbot.codecs import jsontext
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import PLAN
 from squidbot.core.messages import Category, Cost, Kind, Part
+from squidbot.core.settings import STRATEGIES
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.view.assembly import account
 from squidbot.core.view.marks import recalled_ids
 from squidbot.replay.metrics import PromptCache
+from squidbot.replay.recording import rendered
+from squidbot.replay.rivals import RIVALS, SendEverything
 from squidbot.report.requests import recorded_requests
 
 if TYPE_CHECKING:
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
     from squidbot.replay.terms import Charges
     from squidbot.report.requests import RecordedRequest
 
+# Counts the forms of the data: a reader that knows another one refuses it.
+FORMAT: Final = 1
 # What the figures of a request are split into, in the order in which they are drawn.
 GROUPS: Final = (
     "system", "pinned", "memory", "merged", "compact", "moderate", "detailed", "summary", "absent", "user", "model",
     "tool", "recalled", "other",
 )  # fmt: skip
+# What stands for an error in figures to be shared.
+LEFT_OUT: Final = "left out"
+EVERYTHING: Final = SendEverything.name
 # Rows of a table of the heaviest.
 MOST_HEAVY: Final = 40
 # How many messages are read at once.
@@ -56,14 +63,12 @@ class Source(NamedTuple):
     Attributes:
         session: the session; its store is only read.
         charges: the prices by which calls are billed that report no usage.
-        per_million: what a million uncached input tokens cost, in money; `None`: no sums of money.
         redact: takes secrets out of a text.
         tokens: counts a part of a request, in tokens; `None`: as the session counted it.
     """
 
     session: CoreSession
     charges: Charges
-    per_million: float | None = None
     redact: Callable[[str], str] = str
     tokens: Callable[[Part], int] | None = None
 
@@ -113,7 +118,8 @@ class _Builder:
         calls = self._calls(requests)
         plans = [*_plans(session, requests)]
         values = {
-            "format": 1,
+            "format": FORMAT,
+            "with_text": True,
             "squidbot": version(DISTRIBUTION),
             "made_at": now,
             "source": "store",
@@ -126,7 +132,7 @@ class _Builder:
                 "counter": window.counter,
                 "source": window.source,
             },
-            "prices": charges.to_json() | {"per_million": self._source.per_million},
+            "prices": charges.to_json(),
             "groups": [*GROUPS],
             "messages": messages,
             "parts": self._shown,
@@ -175,7 +181,7 @@ class _Builder:
             "time": row.time,
             "tokens": cost,
             "sent_tokens": row.sent_cost.estimate if cut else cost,
-            "tools": tools,
+            "tools": [self._source.redact(tool) for tool in tools],
             "flags": [name for name, is_set in flags.items() if is_set],
             "text": self._text(text),
         }
@@ -197,7 +203,7 @@ class _Builder:
         how = self._how(part)
         level = _LEVELS.get(levels.get(part.summary_id or "", ""), levels.get(part.summary_id or "", ""))
         codec = self._codecs.get(part.codec or "")
-        text = _sent_text(codec, part) if codec and part.payload is not None else part.text or ""
+        text = rendered(codec, codec.encode(part)) if codec and part.payload is not None else part.text or ""
         self._shown.append(
             {
                 "kind": part.kind.value,
@@ -208,7 +214,7 @@ class _Builder:
                 "first": part.first_seq if part.first_seq >= 0 else None,
                 "last": part.last_seq if part.last_seq >= 0 else None,
                 "summary": part.summary_id,
-                "name": name or None,
+                "name": self._source.redact(name) or None,
                 "tokens": self._counted(part, part.cost.estimate),
                 "bound": part.cost.bound,
                 "reason": _reason(part, how),
@@ -236,37 +242,38 @@ class _Builder:
     def _calls(self, requests: Sequence[RecordedRequest]) -> list[dict[str, Any]]:
         """Return the calls in order: each keeps the first parts of the one before, and adds others."""
         cache, calls = PromptCache[_Item](self._source.charges), list[dict[str, Any]]()
-        before: list[int] = []
+        stack = _Stack()
         known: set[int] = set()
         plan_id = -1
         for at, request in enumerate(requests):
-            numbers = self._numbered(request)
-            kept = next((n for n, pair in enumerate(zip_longest(before, numbers)) if pair[0] != pair[1]), len(before))
-            call = self._call(at, request, numbers, kept)
+            kept = stack.push(request.parts or (), self._numbered(request, stack), self._shown)
+            call = self._call(at, request, stack, kept)
             call["cause"] = request.plan.cause if request.plan and request.record.plan_id != plan_id else None
-            self._bill(call, request, (numbers, known), cache)
+            added = sum(self._shown[number]["tokens"] for number in call["add"] if number not in known)
+            self._bill(call, request, added + (0 if known else call["outside"]), (cache, stack.items))
             calls.append(call)
-            known.update(numbers)
-            before, plan_id = numbers, request.record.plan_id
+            known.update(call["add"])
+            plan_id = request.record.plan_id
         return calls
 
-    def _numbered(self, request: RecordedRequest) -> list[int]:
-        plan = request.plan
+    def _numbered(self, request: RecordedRequest, stack: _Stack) -> list[int]:
+        """Return the numbers of a request's parts; those that it shares with the request before are known."""
+        plan, parts = request.plan, request.parts or ()
+        shared = stack.shared(parts)
         levels = {one.summary_id: one.representation.level for one in plan.segments if one.summary_id} if plan else {}
+        is_head = [part.first_seq < 0 and part.kind in _HEAD for part in parts]
         names = iter([section.name for section in plan.sections] if plan else [])
-        return [
-            self._part(part, levels, next(names, "") if part.first_seq < 0 and part.kind in _HEAD else "")
-            for part in request.parts or ()
+        named = [next(names, "") if head else "" for head in is_head]
+        return stack.numbers[:shared] + [
+            self._part(part, levels, name) for part, name in zip(parts[shared:], named[shared:], strict=True)
         ]
 
-    def _call(self, at: int, request: RecordedRequest, numbers: list[int], kept: int) -> dict[str, Any]:
-        record, groups = request.record, Counter[str]()
-        for number in numbers:
-            groups[self._shown[number]["group"]] += self._shown[number]["tokens"]
+    def _call(self, at: int, request: RecordedRequest, stack: _Stack, kept: int) -> dict[str, Any]:
+        record, groups = request.record, stack.groups.copy()
         # The host's system text and tools, and the template around all, are only known by their cost.
-        counted = sum(part.cost.estimate for part in request.parts or ())
-        outside = 0 if self._source.tokens and numbers else max(0, record.cost.estimate - counted)
-        groups["system" if numbers else "other"] += outside
+        is_counted = self._source.tokens and stack.numbers
+        outside = 0 if is_counted else max(0, record.cost.estimate - stack.tokens)
+        groups["system" if stack.numbers else "other"] += outside
         answer = record.messages if 0 <= record.messages < len(self._rows) else None
         return {
             "call": at,
@@ -276,7 +283,7 @@ class _Builder:
             "time": self._rows[record.messages - 1].time if record.messages > 0 else None,
             "plan": record.plan_id if record.plan_id >= 0 else None,
             "keep": kept,
-            "add": numbers[kept:],
+            "add": stack.numbers[kept:],
             "tokens": sum(groups.values()),
             "bound": record.certified or record.cost.bound,
             "limit": record.limit.bound,
@@ -291,24 +298,18 @@ class _Builder:
         return 0 if seq is None else self._counted(_raw(self._rows[seq]), self._rows[seq].cost.estimate)
 
     def _bill(
-        self,
-        call: dict[str, Any],
-        request: RecordedRequest,
-        sent: tuple[list[int], set[int]],
-        cache: PromptCache[_Item],
+        self, call: dict[str, Any], request: RecordedRequest, new: int, sent: tuple[PromptCache[_Item], list[_Item]]
     ) -> None:
-        """Add to a call what it costs: as its provider reported it, or by the prices."""
-        charges, (numbers, known) = self._source.charges, sent
+        """Add to a call what it costs, by its provider's report or by the prices; `new` tokens were never sent."""
+        charges, (cache, items) = self._source.charges, sent
         tokens, output = call["tokens"], call["output"]
-        outside = _Item((request.record.system, request.record.tools), Cost(call["outside"], call["outside"]))
-        items = [outside, *(_Item(number, Cost(self._shown[number]["tokens"], 0)) for number in numbers)]
-        cached = min(tokens, cache.read(items, call["time"] or 0.0))
+        outside = _Item((request.record.system, request.record.tools), Cost(call["outside"], 0))
+        cached = min(tokens, cache.read([outside, *items], call["time"] or 0.0))
         price = charges.request(tokens, cached)
         if request.usage is not None:
             tokens, output, cached = request.usage
             price = charges.prices.billed(request.usage._replace(output_tokens=0))
-        new = sum(self._shown[number]["tokens"] for number in numbers if number not in known)
-        new = min(tokens - cached, new + (call["outside"] if not known else 0))
+        new = min(tokens - cached, new)
         call |= {
             "reported": request.usage._asdict() if request.usage else None,
             "cached": cached,
@@ -405,23 +406,49 @@ class _Builder:
 _HEAD: Final = frozenset({Kind.PIN, Kind.MEMORY})
 
 
-class _Item(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Item:
     """A part of a request for the prompt cache: by what it is known, and its cost."""
 
     known_by: object
-    cost: Cost
+    cost: Cost = field(compare=False)
+
+
+class _Stack:
+    """The newest request's parts: the next request mostly has the same ones, and others behind them."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.items: list[_Item] = []
+        self.groups = Counter[str]()
+        # Their tokens as the session counted them.
+        self.tokens = 0
+        self._parts: Sequence[Part] = ()
+
+    def shared(self, parts: Sequence[Part]) -> int:
+        """Return how many parts of another request are, from the first, the same objects."""
+        pairs = enumerate(zip(self._parts, parts, strict=False))
+        return next((at for at, (one, other) in pairs if one is not other), min(len(self._parts), len(parts)))
+
+    def push(self, parts: Sequence[Part], numbers: list[int], shown: Sequence[Mapping[str, Any]]) -> int:
+        """Take the next request; return how many parts stay, from the first."""
+        pairs = enumerate(zip(self.numbers, numbers, strict=False))
+        kept = next((at for at, (one, other) in pairs if one != other), min(len(self.numbers), len(numbers)))
+        for number in self.numbers[kept:]:
+            self.groups[shown[number]["group"]] -= shown[number]["tokens"]
+        for number in numbers[kept:]:
+            self.groups[shown[number]["group"]] += shown[number]["tokens"]
+        self.tokens += sum(part.cost.estimate for part in parts[kept:])
+        self.tokens -= sum(part.cost.estimate for part in self._parts[kept:])
+        self.items[kept:] = [_Item(number, Cost(shown[number]["tokens"], 0)) for number in numbers[kept:]]
+        self.numbers, self._parts = numbers, parts
+        return kept
 
 
 def _raw(row: StoredMessage) -> Part:
     """Return a message as a part that was never cut."""
     part = Part(Kind.MESSAGE, row.role, row.cost, row.seq, row.seq, row.payload, row.codec)
     return part._replace(call_ids=row.call_ids, result_ids=row.result_ids)
-
-
-def _sent_text(codec: Any, part: Part) -> str:  # noqa: ANN401  # a codec
-    value = jsontext.parse(codec.encode(part))
-    sent = {"output": value} if isinstance(value, list) else value
-    return str(codec.decode(jsontext.write(sent)).rendered)
 
 
 def _group(part: Part, level: str) -> str:
@@ -516,7 +543,7 @@ def replayed_data(
             rewritten = bill.tokens - bill.cached_tokens - new
             call |= {"cached": bill.cached_tokens, "new": new, "rewritten": rewritten, "price": bill.price}
     calls = [*by_answer.values()]
-    others = [_policy(row, place, calls) for row in rows if row.name != values["policies"][0]["name"]]
+    others = [_policy(row, place, calls) for row in rows if row.name != EVERYTHING]
     for row in others:
         row["is_this"] = row["name"] == label
     at = {call["answer"]: call["call"] for call in calls}
@@ -556,3 +583,50 @@ def _error(failed: int, call: int, error: Exception) -> dict[str, Any]:
         "kind": "budget" if isinstance(error, BudgetError) else "invalid",
         "text": str(error),
     }
+
+
+# -- without words -----------------------------------------------------------------------------------------------------
+
+
+def without_text(data: ReportData) -> ReportData:
+    """Return figures and shapes only, to be shared: no text, name, id, path or error, and times from 0 on."""
+    values = data.values
+    began = min((one["time"] for one in values["messages"] if one["time"] is not None), default=0.0)
+    tools: dict[str, str] = {}
+    notes: dict[str, str] = {}
+
+    def tool(name: str) -> str:
+        return tools.setdefault(name, f"tool {len(tools) + 1}")
+
+    def bare(one: Mapping[str, Any], **given: object) -> dict[str, Any]:
+        """Return a row with other values, its time from the beginning on, and without its text."""
+        text = {"text": None} if "text" in one else {}
+        when = {key: one[key] and one[key] - began for key in ("time", "at") if key in one}
+        return {**one, **text, **when, **given}
+
+    shown = {
+        "made_at": None,
+        "with_text": False,
+        "session": None,
+        "window": bare(values["window"], model=None, counter=None, source=None),
+        "prices": bare(values["prices"], name=None, as_of=None),
+        "messages": [bare(one, tools=[tool(name) for name in one["tools"]]) for one in values["messages"]],
+        "parts": [
+            bare(one, name=None, summary=one["summary"] and notes.setdefault(one["summary"], f"note {len(notes) + 1}"))
+            for one in values["parts"]
+        ],
+        "calls": [bare(one, problem=one["problem"] and LEFT_OUT) for one in values["calls"]],
+        "compactions": [bare(one) for one in values["compactions"]],
+        "lines": [bare(one) for one in values["lines"]],
+        "policies": [bare(one, name=_known(one["name"], at)) for at, one in enumerate(values["policies"])],
+        "missing": [bare(one, name=None) for one in values["missing"]],
+        "errors": [bare(one) for one in values["errors"]],
+        "tools": [bare(one, tool=tool(one["tool"])) for one in values["tools"]],
+    }
+    return ReportData({**values, **shown}, [])
+
+
+def _known(policy: str, at: int) -> str:
+    """Return the name of a policy that squidbot ships, or a number."""
+    shipped = {EVERYTHING, *(kind.name for kind in RIVALS), *(f"squidbot {name}" for name in STRATEGIES)}
+    return policy if policy in shipped else f"policy {at + 1}"

@@ -141,18 +141,6 @@ def test_wrong_wishes_are_one_line(run: Callable[..., subprocess.CompletedProces
     assert ran.stderr.startswith("squidbot: current turn")
 
 
-def test_demonstration_needs_no_settings_and_keeps_nothing(
-    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
-) -> None:
-    """The tiny model answers, whatever; nothing is written beside it."""
-    pytest.importorskip("xllamacpp")
-    (folder / "squidbot.toml").unlink()
-    ran = run("--demo", given="hello\n")
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.strip()
-    assert list(folder.iterdir()) == []
-
-
 def test_page_names_every_command_and_key(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """What is typed behind a slash, and what `--json` prints."""
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

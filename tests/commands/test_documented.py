@@ -47,6 +47,7 @@ PRINTED = [
     ["config", "--profile", "manual"],
     ["status"],
     ["model", "size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
+    ["report", "support/42"],
     ["session", "list"],
     ["session", "show", "support/42", "m14"],
     ["session", "show", "support/42", "--request"],
@@ -81,8 +82,8 @@ PRINTED = [
     ["store", "sweep", "--older-than", "1d", "--dry-run"],
 ]
 # Keys whose values are named by somebody else: by tools of a host, lines of a budget, a form of messages, by
-# llama.cpp.
-FREE = {"parameters", "budget", "left_out", "loading", "compute"}
+# llama.cpp, by the groups of a report.
+FREE = {"parameters", "budget", "left_out", "loading", "compute", "by"}
 
 
 def command(name: str) -> click.Command:

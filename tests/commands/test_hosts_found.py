@@ -93,7 +93,7 @@ def test_a_host_that_code_brings_squidbot_into_shows_by_its_conversations() -> N
     assert not one["langchain"]["active"]
     assert 'middleware=[Squidbot("mem.db")]' in one["langchain"]["reason"]
     assert "no store to look" in found()["langchain"]["reason"]
-    printed = " ".join(CliRunner().invoke(main, ["status", "--store", "mem.db"]).stdout.split())
+    printed = " ".join(CliRunner().invoke(main, ["status", "--all", "--store", "mem.db"]).stdout.split())
     assert "LangChain: not active (langchain " in printed
     assert "pydantic-ai: active (pydantic-ai-slim " in printed
 
@@ -145,7 +145,7 @@ def test_what_is_too_old_or_missing_is_told_with_what_mends_it(version_of: Calla
     one = found()["langchain"]
     assert [each["version"] for each in one["needs"]] == [None, None]
     assert one["reason"] == f"the extra langchain is missing; {MENDED}"
-    printed = " ".join(CliRunner().invoke(main, ["status"]).stdout.split())
+    printed = " ".join(CliRunner().invoke(main, ["status", "--all"]).stdout.split())
     assert f"LangChain: not installed the extra langchain is missing; {MENDED}" in printed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.cli import main
+from squidbot.cli import main, status
 from squidbot.memory import vectors_path
 from squidbot.plugins.scopes import machine_user
 from squidbot.testing import HashedWords, made_memory
@@ -73,8 +74,10 @@ def test_status_shows_every_window_with_its_source() -> None:
     tiny = found["models"][1]
     assert "bound by the length the model was trained for" in tiny["detail"]
     assert (tiny["loading"]["n_ctx"], tiny["problem"]) == (2048, None)
-    printed = shown().stdout
-    assert "tiny: window 2,048 tokens (auto-ram, tier Minimal), 512 of them for the answer" in printed
+    line = "tiny: window 2,048 tokens (auto-ram), 512 of them for the answer"
+    assert line in shown().stdout
+    printed = shown("--all").stdout
+    assert line in printed
     assert "loaded with n_ctx 2048, n_batch 2048, n_ubatch 512" in printed
     assert found["problems"] == []
 
@@ -86,7 +89,8 @@ def test_status_shows_every_source_that_was_asked_for_devices() -> None:
     assert found["devices"] == []
     assert found["probes"] == [{"source": "none", "found": 0, "reason": "turned off by the settings"}]
     assert 0 < found["main_memory"]["available_bytes"] <= found["main_memory"]["total_bytes"]
-    assert "no GPU found" in shown().stdout
+    assert "no GPU found" in shown("--all").stdout
+    assert "GPU" not in shown().stdout
 
 
 @pytest.mark.usefixtures("here")
@@ -95,7 +99,7 @@ def test_status_says_what_would_install_what_is_missing() -> None:
     packages = {one["adapter"]: one for one in answer()["packages"]}
     assert set(packages) >= {"xllamacpp", "llama_cpp", "tiktoken", "apscheduler"}
     assert packages["tiktoken"]["version"]
-    printed = shown().stdout
+    printed = shown("--all").stdout
     for package in packages.values():
         assert package["cost"]
         assert (package["command"] in " ".join(printed.split())) == (package["version"] is None)
@@ -140,7 +144,8 @@ def test_status_names_a_store_that_nobody_offers(here: Path) -> None:
 def test_status_shows_where_durable_facts_are(here: Path) -> None:
     """What "auto" chose, and that they may be off."""
     assert answer()["memory"]["kept"] == f"sqlite3: {here / 'sessions.db'}"
-    assert f"durable facts: sqlite3: {here}" in " ".join(shown().stdout.split())
+    assert f"durable facts: sqlite3: {here}" in " ".join(shown("--all").stdout.split())
+    assert "durable facts: in the same place" in shown().stdout
     for table, said in (("enabled = false", "off"), ('provider = "stdlib"\n', "stdlib, gone with")):
         (here / "squidbot.toml").write_text(f"[memory]\n{table}\n{SETTINGS}", encoding="utf-8")
         assert answer()["memory"]["kept"].startswith(said)
@@ -170,7 +175,7 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     )
     with SqliteMemoryStore(here / "facts.db") as store:
         store.put_vectors("hashed", 8, {made_memory("number1").memory_id: (1.0,) * 8})
-    assert "2 of 3 wait for a vector" in " ".join(shown().stdout.split())
+    assert "2 of 3 wait for a vector" in " ".join(shown("--all").stdout.split())
     other = facts_of(here, 3, "onnxruntime:2")
     assert other["vectors"] == "onnxruntime:2: hashed2, 8 dimensions; 3 of 3 wait for a vector"
     assert other["remarks"] == [
@@ -218,4 +223,57 @@ def test_status_asks_no_server_what_makes_vectors(here: Path, embedder: str, sai
     found = answer()["memory"]
     assert said in found["vectors"]
     assert found["nearest"] == "stdlib (memory.index)"
-    assert "nearest by stdlib (memory.index)" in " ".join(shown().stdout.split())
+    assert "nearest by stdlib (memory.index)" in " ".join(shown("--all").stdout.split())
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("columns", [80, 120])
+def test_status_fits_on_one_screen(columns: int) -> None:
+    """At 24 rows, with a prompt behind it; it says where the rest is. In a pipe it is the same text."""
+    pexpect = pytest.importorskip("pexpect")
+    code = "from squidbot.cli import main; main(prog_name='squidbot')"
+    spawned = pexpect.spawn(
+        sys.executable, ["-c", code, "status"], dimensions=(24, columns), timeout=60, encoding="utf-8"
+    )
+    printed = spawned.read()
+    assert printed.count("\n") <= 23
+    assert "squidbot status --all" in printed
+    assert shown().stdout.splitlines()[0] in printed
+
+
+@pytest.mark.usefixtures("here")
+def test_status_begins_with_what_is_active_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Problems come first among what to do; a host that is not there is told of with --all."""
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    monkeypatch.setenv("LLM_USER_PATH", str(Path.cwd()))
+    monkeypatch.setattr(status, "_version", {"llm": "0.36", "pydantic-ai-slim": "2.68"}.get)
+    assert shown().stdout.startswith("Active\n  squidbot is active in no program yet")
+    (Path.cwd() / "squidbot.json").write_text(json.dumps({"store": "s.db", "budget": None, "settings": ""}))
+    Path("sessions.db").write_bytes(b"no database")
+    active, _, rest = shown(code=1).stdout.partition("\n\n")
+    assert active.startswith("Active\n  llm (llm 0.36): turned on; it keeps conversations in ")
+    todo = " ".join(rest.partition("\n\n")[0].split())
+    assert todo.startswith("What to do next ! store: ")
+    assert todo.endswith('add squidbot with capabilities=[Squidbot("mem.db")]')
+    assert "LangChain" not in rest
+    assert "LangChain: not installed" in shown("--all", code=1).stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_status_names_how_to_begin_where_no_host_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One way of several, and the demo."""
+    monkeypatch.setattr(status, "_version", lambda _: None)
+    printed = " ".join(shown().stdout.split())
+    assert "pip install '.[langchain]'" in printed
+    assert "squidbot chat --demo" in printed
+
+
+def test_status_leaves_out_models_that_have_no_room(here: Path) -> None:
+    """It tells how many."""
+    more = "".join(f"[models.m{number}]\ncontext_window = 8192\n" for number in range(9))
+    (here / "squidbot.toml").write_text(f"{SETTINGS}\n{more}", encoding="utf-8")
+    printed = shown().stdout
+    assert "api: window" in printed
+    assert "m8: window" not in printed
+    assert "9 more models" in printed
+    assert "m8: window" in shown("--all").stdout

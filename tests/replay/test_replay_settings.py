@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.cli import main
-from squidbot.cli.replay_results import on_front
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.config.presets import profiles, shipped
 from squidbot.core.budget import PolicyCaps
@@ -27,6 +26,7 @@ from squidbot.core.plan import Prices
 from squidbot.core.settings import STRATEGIES, HistorySettings, strategy
 from squidbot.replay.metrics import Tally
 from squidbot.replay.recording import CODECS, with_system_text
+from squidbot.replay.results import on_front
 from squidbot.replay.rivals import RIVALS
 from squidbot.replay.runner import Places, conversations_of, run
 from squidbot.replay.terms import (
@@ -128,6 +128,7 @@ def test_replay_plans_and_bills_by_the_entry_that_is_named() -> None:
         "output": 5.0,
         "least_tokens": 0,
         "ttl_seconds": 300.0,
+        "per_million": None,
     }
     assert free["prices"]["ttl_seconds"] is None
     assert free["prices"]["as_of"] == shipped()["llama.cpp"].as_of

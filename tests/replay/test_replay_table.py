@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli.printer import bar
-from squidbot.cli.replay_results import percentile, result_of, to_json
+from squidbot.cli.replay_results import result_of, to_json
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
 from squidbot.core.errors import BudgetError
@@ -24,6 +24,7 @@ from squidbot.core.plan import FirstChanged, PlanRecord, Price
 from squidbot.replay.dump import block_json, dump_line
 from squidbot.replay.metrics import Ruler, Tally
 from squidbot.replay.recording import CODECS, Reader, recording_of
+from squidbot.replay.results import percentile
 from squidbot.replay.rivals import RIVALS, score_rival
 from squidbot.replay.runner import (
     FailedCall,

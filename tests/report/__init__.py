@@ -1,1 +1,1 @@
-"""Reports: their data, and the page that shows them."""
+"""Reports: their data, the page, and the server of live pages."""

@@ -1,0 +1,143 @@
+"""`squidbot report`, and the pages of `squidbot replay --html`."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "session.jsonl"
+SECRET = "sk-ant-api03-" + "Zx9" * 12
+
+
+def figures(page: str) -> dict[str, Any]:
+    """Return the data that a page has, texts aside."""
+    (packed,) = re.findall(r'<script type="application/gzip" id="figures">([^<]*)</script>', page)
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return found
+
+
+def replayed(folder: Path, *more: str, source: Path = EXAMPLE) -> Result:
+    """Replay into a page in a folder."""
+    return CliRunner().invoke(main, ["replay", str(source), "--window", "8k", "--html", f"{folder}/r.html", *more])
+
+
+def small(folder: Path, text: str = "What is in a.py?", name: str = "small.jsonl") -> Path:
+    """Write a short transcript."""
+    turns = [{"role": "user", "content": text}, {"role": "assistant", "content": "It has value_1."}]
+    path = folder / name
+    path.write_text("".join(json.dumps(one) + "\n" for one in turns * 3), encoding="utf-8")
+    return path
+
+
+def test_report_is_one_file_with_the_data_of_json(copied: Callable[..., Result]) -> None:
+    """The page has what `--json` prints, and the command says in a line what it is about."""
+    done = copied("report", "support/42")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("report.html: ")
+    printed = json.loads(copied("report", "support/42", "--json").output)
+    drawn = figures(Path("report.html").read_text(encoding="utf-8"))
+    texts = printed.pop("texts")
+    assert texts
+    for one in (printed, drawn):
+        one.pop("made_at")
+    assert drawn == printed
+
+
+def test_report_replaces_a_report_and_nothing_else(copied: Callable[..., Result]) -> None:
+    """A store, or a page of somebody else's, is not overwritten; the error says what to do."""
+    assert copied("report", "support/42").exit_code == 0
+    assert copied("report", "support/42").exit_code == 0
+    Path("mine.html").write_text("<!doctype html><p>mine", encoding="utf-8")
+    for name in ("kept.db", "mine.html"):
+        before = Path(name).read_bytes()
+        done = copied("report", "support/42", "--out", name)
+        assert done.exit_code == 1
+        assert name in done.output
+        assert "choose another" in done.output
+        assert Path(name).read_bytes() == before
+
+
+def test_forget_names_a_report_that_may_have_the_words(copied: Callable[..., Result]) -> None:
+    """One without text is not named."""
+    copied("report", "support/42", "--out", "words.html")
+    copied("report", "support/42", "--out", "figures.html", "--no-text")
+    done = copied("session", "forget", "support/42", "m14", "--yes")
+    assert "words.html" in done.output
+    assert "figures.html" not in done.output
+
+
+def test_replay_draws_its_page(tmp_path: Path) -> None:
+    """With the policies beside it; its figures are those of the table."""
+    done = replayed(tmp_path, "--compare", "--json")
+    printed, drawn = json.loads(done.stdout), figures((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert drawn["source"] == "replay"
+    assert drawn["totals"]["calls"] == printed["calls"] == 168
+    assert drawn["totals"]["price"] / 168 == pytest.approx(printed["bite"])
+    assert [one["name"] for one in drawn["policies"]] == [one["policy"] for one in printed["compare"]]
+    assert len(drawn["compactions"]) == len(printed["events"])
+
+
+def test_replay_without_a_request_is_drawn(tmp_path: Path) -> None:
+    """Calls that do not fit are marked with their reason, and the exit code stays."""
+    done = CliRunner().invoke(
+        main, ["replay", str(EXAMPLE), "--window", "200", "--reserve", "50", "--html", f"{tmp_path}/r.html"]
+    )
+    assert done.exit_code == 3
+    drawn = figures((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert drawn["errors"]
+    assert {one["kind"] for one in drawn["errors"]} == {"budget"}
+
+
+def test_several_conversations_get_a_page_each(tmp_path: Path) -> None:
+    """In a folder; a file for all of them is refused before the replay."""
+    first, second = small(tmp_path, name="a.jsonl"), small(tmp_path, name="b.jsonl")
+    run = CliRunner().invoke
+    refused = run(main, ["replay", str(first), str(second), "--window", "8k", "--html", f"{tmp_path}/r.html"])
+    assert refused.exit_code == 2
+    assert "end it with a slash" in refused.output
+    done = run(main, ["replay", str(first), str(second), "--window", "8k", "--html", f"{tmp_path}/pages/"])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["a.html", "b.html"]
+
+
+def test_page_takes_no_input_file(tmp_path: Path) -> None:
+    """Neither the transcript nor the dump is overwritten."""
+    source = small(tmp_path)
+    before = source.read_bytes()
+    for more in (["--html", str(source)], ["--html", f"{tmp_path}/x", "--dump", f"{tmp_path}/x"]):
+        done = CliRunner().invoke(main, ["replay", str(source), "--window", "8k", *more])
+        assert done.exit_code == 2
+        assert source.read_bytes() == before
+        assert not (tmp_path / "x").exists()
+
+
+def test_secrets_stay_out_of_pages_unless_kept(tmp_path: Path) -> None:
+    """Of texts; figures alone have none anyway."""
+
+    def texts(page: str) -> str:
+        packed = re.findall(r'<script type="application/gzip" id="texts-\d+"[^>]*>([^<]*)</script>', page)
+        return "".join(gzip.decompress(base64.b64decode(one)).decode() for one in packed)
+
+    source = small(tmp_path, f"My key is {SECRET}.")
+    replayed(tmp_path, source=source)
+    assert SECRET not in texts((tmp_path / "r.html").read_text(encoding="utf-8"))
+    replayed(tmp_path, "--keep-secrets", source=source)
+    assert SECRET in texts((tmp_path / "r.html").read_text(encoding="utf-8"))
+    replayed(tmp_path, "--no-text", source=source)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert texts(page).strip("[]") == ""
+    assert "small" not in json.dumps(figures(page))
