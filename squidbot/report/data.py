@@ -114,7 +114,8 @@ class _Builder:
         session, charges, window = self._session, self._source.charges, self._session.window
         lines = session.line
         messages = [*self._messages()]
-        requests = recorded_requests(session)
+        # What another program has said meanwhile is of the next report.
+        requests = [one for one in recorded_requests(session) if one.record.messages <= len(messages)]
         calls = self._calls(requests)
         plans = [*_plans(session, requests)]
         values = {
@@ -336,7 +337,7 @@ class _Builder:
         for call in calls:
             if call["line"] not in sums:
                 runs = self._session.line.on(call["line"]).runs
-                has = [seq for first, last in runs for seq in range(first, last + 1)]
+                has = [seq for first, last in runs for seq in range(first, min(last + 1, len(costs)))]
                 total = 0
                 sums[call["line"]] = has, [0, *(total := total + costs[seq] for seq in has)]
             has, added = sums[call["line"]]
@@ -557,7 +558,7 @@ def replayed_data(
         "calls": calls,
         "policies": [values["policies"][0], *others],
         "missing": [dict(one) for one in missing],
-        "errors": [_error(one.call, one.error, values["messages"], calls) for one in outcome.failures],
+        "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
@@ -575,15 +576,11 @@ def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def _error(
-    number: int, error: Exception, messages: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return a call of the recording for which there was no request; `call` is the next one that had one."""
-    answer = [one["id"] for one in messages[1:] if one["role"] == "assistant"][number]
-    call = bisect_left([one["answer"] for one in calls], answer)
+def _error(failed: int, call: int, error: Exception) -> dict[str, Any]:
+    """Return a call without a request, and the call of the report before which it stands: `failed` came before it."""
     return {
-        "answer": answer,
-        "call": call if call < len(calls) else None,
+        "call": call,
+        "next": call - failed,
         "kind": "budget" if isinstance(error, BudgetError) else "invalid",
         "text": str(error),
     }

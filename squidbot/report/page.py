@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.adapters.common.files import open_whole
+from squidbot.core.errors import SquidbotError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # The script's files in the order in which they are read: each uses those before it.
 SCRIPTS: Final = ("words", "texts", "session", "charts", "overview", "call", "message", "tables", "map", "report")
+# Where and how a file says that it is a report: no other one is overwritten.
+HEAD_BYTES: Final = 2_000
+MARK: Final = b'<meta name="generator" content="squidbot report">'
 # Texts are unpacked in chunks, on demand: one of this size takes a browser some milliseconds.
 CHUNK_BYTES: Final = 512 * 1024
 
@@ -75,10 +79,17 @@ def write_page(data: ReportData, path: Path) -> None:
     """Write a report into a file that only its owner may read; it appears when it is complete.
 
     Raises:
+        SquidbotError: there is a file of that name which is no report.
         OSError: it can't be written.
     """
+    page = page_of(data)
+    if path.is_file():
+        with path.open("rb") as old:
+            is_report = MARK in old.read(HEAD_BYTES)
+        if not is_report:
+            raise SquidbotError(f"{path} exists and is no report of squidbot; choose another file name")
     with open_whole(path) as file:
-        file.write(page_of(data))
+        file.write(page)
 
 
 @cache

@@ -282,7 +282,7 @@ def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monke
         open_own(path, mode).close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("squidbot.replay.dump.open_own", opened)
+    monkeypatch.setattr("squidbot.adapters.common.files.open_own", opened)
     with pytest.raises(KeyboardInterrupt), open_dump(str(tmp_path / "d.jsonl"), several=False):
         pass
     assert list(tmp_path.iterdir()) == []

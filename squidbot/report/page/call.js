@@ -11,7 +11,7 @@ function callView(root) {
   root.replaceChildren(
     callTools(number), make("h2", {}, `Call ${number} of ${session.calls.length}`), callFacts(number, call),
     ...callTrouble(number, call), changeOf(number, call),
-    make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number), answerOf(call));
+    make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number, session.difference(number)), answerOf(call));
 }
 
 function callTools(number) {
@@ -75,7 +75,7 @@ function changeStory(change) {
 // Parts that left beside the part that now stands for the same messages.
 function differenceTable(gone, come) {
   const { session } = app, body = make("tbody"), left = new Set(gone);
-  const row = (sign, list, label, kind) => body.append(make("tr", { class: kind }, make("td", { class: "sign" }, sign, make("span", { class: "skip" }, sign === "+" ? "added" : "removed")), make("td", { class: "long" }, ...label), make("td", { class: "num" }, figure(session.tokens(list)))));
+  const row = (sign, list, label, kind) => body.append(make("tr", { class: kind }, make("td", { class: "sign" }, sign, make("span", { class: "skip" }, sign === "+" ? "added" : "removed")), make("td", { class: "long" }, ...label), make("td", { class: "num" }, figure(session.tokens(list))), make("td", {}, wordsButton(list))));
   for (const number of come) {
     const part = session.parts[number];
     const replaced = part.first === null ? [] : [...left].filter((one) => session.parts[one].first !== null && session.parts[one].first >= part.first && session.parts[one].last <= part.last);
@@ -84,7 +84,21 @@ function differenceTable(gone, come) {
     row("+", [number], [...partLabel(part), replaced.length ? ` in place of ${figure(session.tokens(replaced))} tokens` : ""], "came");
   }
   for (const run of runsOf([...left])) row("\u2212", run, runLabel(run), "gone");
-  return make("div", { class: "wide" }, make("table", { class: "diff" }, make("caption", {}, "Parts that left (\u2212) and came (+)"), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "\u00b1"), make("th", { scope: "col" }, "part"), make("th", { scope: "col", class: "num" }, "tokens"))), body));
+  return make("div", { class: "wide" }, make("table", { class: "diff" }, make("caption", {}, "Parts that left (\u2212) and came (+)"), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "\u00b1"), make("th", { scope: "col" }, "part"), make("th", { scope: "col", class: "num" }, "tokens"), make("th", { scope: "col" }, "words"))), body));
+}
+
+// The words of what left or came, below its row.
+const MOST_WORDS = 40;
+function wordsButton(list) {
+  let below = null;
+  const click = ({ currentTarget: button }) => {
+    if (below) { below.remove(); below = null; } else {
+      below = make("tr", {}, make("td"), make("td", { colspan: 3, class: "long" }, list.slice(0, MOST_WORDS).map((number) => make("div", {}, make("p", { class: "dim" }, ...partLabel(app.session.parts[number])), textBlock(app.session.parts[number].text)))));
+      button.closest("tr").after(below);
+    }
+    button.setAttribute("aria-expanded", below !== null);
+  };
+  return make("button", { type: "button", class: "more", "aria-expanded": false, click }, "Show");
 }
 
 // Messages that stand one behind the other, sent in the same way.
@@ -126,12 +140,12 @@ function strip(parts) {
   return svg;
 }
 
-function partList(parts, number) {
-  const { keep } = app.session.calls[number], list = make("ol", { class: "parts" }), more = make("button", { type: "button", class: "more" });
+function partList(parts, number, { come, again }) {
+  const isNew = new Set(come), isAgain = new Set(again), list = make("ol", { class: "parts" }), more = make("button", { type: "button", class: "more" });
   let at = 0;
   const grow = () => {
     const end = Math.min(parts.length, at + PARTS_AT_ONCE);
-    for (; at < end; at += 1) list.append(partItem(parts[at], number > 0 && at >= keep));
+    for (; at < end; at += 1) list.append(partItem(parts[at], number > 0 && isNew.has(parts[at]) ? "new" : number > 0 && isAgain.has(parts[at]) ? "written again" : ""));
     more.textContent = `Show more of ${parts.length} parts`;
     more.hidden = at >= parts.length;
   };
@@ -143,13 +157,13 @@ function partList(parts, number) {
 }
 
 const FOLDED_CHARACTERS = 420;
-function partItem(number, isNew) {
+function partItem(number, news) {
   const { session } = app, part = session.parts[number], message = isOwn(part) ? session.messages[part.first] : null;
-  const item = make("li", { class: isNew ? "added" : "" });
+  const item = make("li", { class: news ? "added" : "" });
   item.style.borderLeftColor = `var(--${part.group})`;
   const tools = message?.tools.length ? `tools: ${message.tools.slice(0, 5).join(", ")}` : "";
   item.append(make("div", { class: "head" }, make("span", {}, ...partLabel(part)), make("span", { class: "dim" }, `role ${part.role}`), tools && make("span", { class: "dim" }, tools),
-    isNew && make("span", { class: "tag" }, "not at the same place before"), part.reason && make("span", { class: "tag" }, part.reason), make("span", { class: "num" }, `${figure(part.tokens)} tokens`)),
+    news && make("span", { class: "tag" }, news), part.reason && make("span", { class: "tag" }, part.reason), make("span", { class: "num" }, `${figure(part.tokens)} tokens`)),
     textBlock(part.text, FOLDED_CHARACTERS));
   return item;
 }

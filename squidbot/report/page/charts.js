@@ -38,7 +38,7 @@ class Chart {
     this.kind = kind;
     this.cursor = draw("line", { class: "cursor", visibility: "hidden" });
     this.brush = draw("rect", { class: "brush", visibility: "hidden" });
-    this.svg = draw("svg", { tabindex: 0, role: "img", "aria-roledescription": "chart", "aria-label": kind.title, height: kind.height });
+    this.svg = draw("svg", { tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": kind.title, height: kind.height });
     this.readout = make("div", { class: "readout", role: "status", hidden: true });
     this.legend = make("div");
     this.help = make("p", { class: "help" });
@@ -49,8 +49,8 @@ class Chart {
   }
 
   paint() {
-    if (!this.plot.clientWidth && !app.isPrinting) return;
-    this.width = this.plot.clientWidth || 1000;
+    // Not asked of the page: between two charts that are drawn, that would lay out the first.
+    this.width = Math.max(200, Math.round(app.width));
     [this.from, this.to] = shownCalls();
     const count = this.to - this.from + 1, inner = Math.max(40, this.width - EDGE.left - EDGE.right);
     this.size = Math.max(1, Math.ceil(count / Math.floor(inner / 2)));
@@ -77,7 +77,7 @@ class Chart {
         draw("text", { x: EDGE.left - 6, y: y + 4, "text-anchor": "end" }, unit(value)));
     }
     for (const call of ticks(this.from, this.to, this.width / 90)) {
-      if (Number.isInteger(call)) this.svg.append(draw("text", { x: this.x(call) + Math.min(this.step / 2, 30), y: this.kind.height - 6, "text-anchor": "middle" }, call));
+      if (Number.isInteger(call) && this.x(call) < this.width - 62) this.svg.append(draw("text", { x: this.x(call) + Math.min(this.step / 2, 30), y: this.kind.height - 6, "text-anchor": "middle" }, call));
     }
     this.svg.append(draw("text", { x: this.width - EDGE.right, y: this.kind.height - 6, "text-anchor": "end", class: "unit" }, "calls"));
   }
@@ -175,10 +175,10 @@ class Chart {
     const x = this.x(call) + this.step / this.size / 2;
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: EDGE.top - 8, y2: this.kind.height - EDGE.bottom })) this.cursor.setAttribute(name, value);
     this.readout.replaceChildren(...this.kind.says(call, this.bars.find(([, last]) => last >= call)));
-    const scale = this.svg.getBoundingClientRect().width / this.width, right = x * scale > this.plot.clientWidth / 2;
+    const isRight = x > this.width / 2;
     this.readout.style.top = `${EDGE.top}px`;
-    this.readout.style.left = right ? "auto" : `${x * scale + 12}px`;
-    this.readout.style.right = right ? `${this.plot.clientWidth - x * scale + 12}px` : "auto";
+    this.readout.style.left = isRight ? "auto" : `${x + 12}px`;
+    this.readout.style.right = isRight ? `${this.width - x + 12}px` : "auto";
   }
 }
 
@@ -207,11 +207,12 @@ function stepCursor(chart, call) {
 // What stands on top of a chart: compactions by their shape, errors, names that were missing.
 function marks(chart) {
   const { session } = app, y = 12, rows = { change: "", error: "", gap: "" };
+  const found = session.changedCalls.filter((call) => call >= chart.from && call <= chart.to).length, isCrowded = found * 11 > chart.inner;
   for (const [first, last] of chart.bars) {
     const x = chart.x(first) + chart.step / 2;
     for (let call = first; call <= last; call += 1) {
       const [change] = session.changes.get(call) ?? [];
-      if (change) { rows.change += shapeOf(change.cause, x, y); break; }
+      if (change) { rows.change += isCrowded ? `M${x - 0.7} ${y - 4}h1.4v9h-1.4z` : shapeOf(change.cause, x, y); break; }
     }
     if (hasAny(session.errors, first, last)) rows.error += `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`;
     if (hasAny(session.missing, first, last)) rows.gap += `M${x - 2.5} ${EDGE.top - 3}a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0`;
@@ -242,7 +243,7 @@ function lanes(chart) {
 function callHead(number) {
   const { session } = app, call = session.calls[number], lines = [];
   const branch = session.values.lines.length > 1 ? `, branch ${call.line}` : "";
-  lines.push(make("b", {}, `Call ${number}${branch}: ${figure(call.tokens)} of ${figure(call.limit)} tokens`));
+  lines.push(make("b", {}, `Call ${number}${branch}: ${figure(call.tokens)} of ${figure(call.limit)} tokens${call.bound > call.tokens ? `, by the bound ${figure(call.bound)}` : ""}`));
   for (const change of session.changes.get(number) ?? []) lines.push(make("div", {}, changeWords(change)));
   for (const error of session.errors.get(number) ?? []) lines.push(make("div", { class: "warn" }, `A call before this one had no request: ${error.text}`));
   const missing = session.missing.get(number) ?? [];
@@ -252,7 +253,7 @@ function callHead(number) {
 }
 function changeWords(change) {
   const name = { undo: "Undo", restore: "Restore", branch: "Branch" }[change.cause] ?? `Compaction (${shown(change.cause)})`;
-  const sizes = change.before === null || change.after === null ? "" : `: ${figure(change.before)} \u2192 ${figure(change.after)} tokens`;
+  const sizes = change.before === null || change.after === null ? "" : `: ${figure(change.before)} \u2192 ${figure(change.after)} tokens by the bound`;
   const price = change.price ? `, price ${priced(change.price)}` : "";
   return `${name}${sizes}${price}`;
 }
@@ -270,16 +271,17 @@ function largest([first, last]) {
 
 const TOKENS = {
   title: "Tokens of each call", height: 300, pick: largest,
-  note: (size) => `Each column is one request to the model, from what it was made up. ${size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""}The dashed line is the limit. \u25bc is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
+  note: (size) => `Each column is one request to the model, from what it was made up. ${size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""}The dashed line is the limit. The thin line above a column is the bound that squidbot plans by: no provider should count more, and it stays below the limit. \u25bc (a stroke, where they are many) is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
   paint(chart) {
     const { session } = app, picked = chart.bars.map(largest), rows = picked.map((call) => session.calls[call]);
-    const seen = session.groups.filter((group) => session.calls.some((call) => call.by[group]));
-    chart.axes(Math.max(...rows.map((call) => Math.max(call.tokens, call.limit || 0, call.reported?.input_tokens ?? 0))) * 1.03);
+    const seen = session.seenGroups;
+    chart.axes(Math.max(...rows.map((call) => Math.max(call.tokens, call.bound || 0, call.limit || 0, call.reported?.input_tokens ?? 0))) * 1.03);
     chart.stack(seen.map((group) => [group, fillOf(group), rows.map((call) => call.by[group] ?? 0)]));
     let limit = "";
     rows.forEach((call, at) => { const x = chart.x(chart.bars[at][0]); limit += `${at ? "L" : "M"}${x} ${chart.y(call.limit)}H${x + chart.step}`; });
-    chart.svg.append(draw("path", { class: "limit", d: limit }),
-      draw("text", { x: chart.width - EDGE.right, y: chart.y(rows[rows.length - 1].limit) - 4, "text-anchor": "end" }, `limit ${figure(rows[rows.length - 1].limit)}`));
+    const bound = rows.map((call, at) => `${at ? "L" : "M"}${chart.x(chart.bars[at][0]).toFixed(1)} ${chart.y(call.bound || call.tokens).toFixed(1)}h${chart.step.toFixed(1)}`).join("");
+    chart.svg.append(draw("path", { class: "bound", d: bound }), draw("path", { class: "limit", d: limit }),
+      draw("text", { x: EDGE.left + 4, y: chart.y(rows[0].limit) + 13 }, `limit ${figure(rows[0].limit)}`));
     let reported = "";
     rows.forEach((call, at) => { if (call.reported) reported += `M${chart.x(chart.bars[at][0]) + chart.step / 2 - 2} ${chart.y(call.reported.input_tokens)}a2 2 0 1 0 4 0a2 2 0 1 0 -4 0`; });
     if (reported) chart.svg.append(draw("path", { class: "reported", d: reported }));
@@ -322,7 +324,7 @@ const SUM_DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 2", "6 2 1 2 
 const SUM_PAINTS = ["--accent", "--recalled", "--model", "--user", "--tool", "--other", "--pinned", "--compact"];
 const SUM = {
   title: "Cost of the prompts so far, and what other policies would have cost", height: 260,
-  note: () => "Each line sums the prices of the requests up to that call, without the answers: these are the same for all. A dotted continuation says that from there on the policy had a request that does not fit the window, or none at all; such a line can't be compared any more. Untick a line to give the others room.",
+  note: () => "Each line sums the prices of the requests up to that call, without the answers: these are the same for all. \u2715 marks the first request of a policy that does not fit the window, or is missing: from there on its line is thin, and can't be compared any more. Untick a line to give the others room.",
   paint(chart) {
     const rows = sumRows().filter((row) => !app.off.has(row.name));
     const top = Math.max(1, ...rows.map((row) => row.sums[chart.to]));
@@ -332,11 +334,18 @@ const SUM = {
       const ends = chart.bars.map(([, last]) => last), split = row.failsAt ?? Infinity;
       const path = (list) => (list.length ? `M${list.map(point).join("L")}` : "");
       for (const [list, isBad] of [[ends.filter((call) => call < split), false], [ends.filter((call) => call >= split), true]]) {
-        const line = draw("path", { class: "sum", d: path(list), "stroke-dasharray": isBad ? "1 4" : row.dash, "stroke-width": row.isThis ? 3.2 : 1.8 });
+        const line = draw("path", { class: isBad ? "sum unfit" : "sum", d: path(list), "stroke-dasharray": row.dash, "stroke-width": row.isThis ? 3.4 : isBad ? 1.1 : 2 });
         line.style.stroke = row.paint;
         chart.svg.append(line);
       }
+      if (row.failsAt !== null && row.failsAt >= chart.from && row.failsAt <= chart.to) {
+        const x = chart.x(row.failsAt) + chart.step / chart.size / 2, y = chart.y(row.sums[row.failsAt]);
+        chart.svg.append(draw("path", { class: "error", d: `M${x - 3.5} ${y - 3.5}l7 7m0 -7l-7 7` }));
+      }
     }
+    if (chart.width > 640) lineNames(chart, rows);
+    if (chart.named?.session === app.session && chart.named.money === app.money && chart.named.off === app.off.size) return;
+    chart.named = { session: app.session, money: app.money, off: app.off.size };
     chart.legend.replaceChildren(sumTable());
   },
   says(number) {
@@ -344,6 +353,18 @@ const SUM = {
     return [make("b", {}, `Up to call ${number}`), make("ul", {}, rows.map((row) => make("li", {}, lineSample(row), row.name, make("b", {}, priced(row.sums[number])))))];
   },
 };
+
+// The names of lines, at their ends: pushed apart where they would lie on each other.
+function lineNames(chart, rows) {
+  let before = Infinity;
+  for (const row of [...rows].sort((one, other) => one.sums[chart.to] - other.sums[chart.to])) {
+    before = Math.min(chart.y(row.sums[chart.to]) - 5, before - 13);
+    chart.svg.append(draw("text", { class: "name", x: chart.width - EDGE.right - 4, y: before, "text-anchor": "end" }, row.name));
+  }
+}
+
+// A difference, with its sign.
+function relative(part) { return `${part > 0 ? "+" : part < 0 ? "\u2212" : ""}${whole.format(Math.abs(100 * part))} %`; }
 
 // The sums of this session and of the policies that it is compared with.
 function sumRows() {
@@ -370,7 +391,7 @@ function sumTable() {
   const line = (row) => make("tr", {},
     make("td", {}, make("label", {}, make("input", { type: "checkbox", checked: !app.off.has(row.name), "data-line": row.name, change: (event) => { app.off[event.target.checked ? "delete" : "add"](row.name); redraw(); } }), lineSample(row), row.name)),
     make("td", { class: "num" }, priced(row.sums[last])),
-    make("td", { class: "num" }, row.isThis || !own ? "" : `${whole.format(100 * (row.sums[last] / own - 1))} %`),
+    make("td", { class: "num" }, row.isThis || !own ? "" : relative(row.sums[last] / own - 1)),
     make("td", { class: row.bad ? "warn" : "dim" }, row.bad ? [`does not fit, or has no request, at ${many(row.bad, "call")}, first at `, callLink(row.failsAt)] : "fits at every call"));
   return make("div", { class: "wide" }, make("table", { class: "lines" }, make("thead", {}, make("tr", {}, ["policy", "all prompts", "against this session", "window"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, rows.map(line))));
 }

@@ -23,7 +23,6 @@ class MessageMap {
       make("p", { class: "help" }, "Read it from left to right: each row is a message, and its colour says how it was sent at each call. A message begins as words, is replaced with a note at a compaction (\u25bc), and the note gets shorter with age. The stripe at the left says who wrote the message. Click a place to see what the model had of that message at that call; drag to zoom in; the wheel zooms while the map has the focus, or with Ctrl, and with Shift moves along messages."));
     this.states = null;
     this.drag = null;
-    this.job = 0;
     this.#listen();
   }
 
@@ -31,7 +30,7 @@ class MessageMap {
 
   paint() {
     const { session } = app;
-    if (this.states?.session !== session) { this.states = new States(session); this.#work(); }
+    this.#work(session);
     if (!session.calls.length || !session.messages.length) return this.readout.replaceChildren("Nothing was sent yet.");
     const box = this.canvas.getBoundingClientRect();
     this.width = Math.max(60, Math.round(box.width || 1000));
@@ -45,20 +44,18 @@ class MessageMap {
     return undefined;
   }
 
-  // Work out the states in slices, and draw what is known between them.
-  async #work() {
-    const { states } = this, job = this.job += 1;
-    let painted = performance.now();
-    while (!states.isFinished) {
-      states.advance(app.isPrinting ? Infinity : SLICE_MS);
-      if (states.isFinished) break;
-      this.status.textContent = `Working out the map: ${share(states.done, app.session.calls.length)}`;
-      await pause();
-      if (job !== this.job) return;
-      if (performance.now() - painted > 250 && !app.isPrinting) { if (this.canvas.clientWidth) this.paint(); painted = performance.now(); }
-    }
-    this.status.textContent = "";
-    if (!app.isPrinting && this.canvas.clientWidth) this.paint();
+  // Until all is worked out, older states are shown; if there are none, what is known so far.
+  #work(session) {
+    const { states } = session;
+    if (app.isPrinting) states.advance();
+    if (states.isFinished) { this.states = states; this.status.textContent = ""; return; }
+    this.states ??= states;
+    this.status.textContent = `Working out the map: ${share(states.done, session.calls.length)}`;
+    if (this.waitsFor === session) return;
+    this.waitsFor = session;
+    const again = () => { if (app.session === session && !app.isPrinting && this.canvas.clientWidth) this.paint(); };
+    const timer = setInterval(again, 250);
+    session.ready().then(() => { clearInterval(timer); again(); });
   }
 
   shownMessages() {
@@ -91,7 +88,7 @@ class MessageMap {
   }
 
   #runs(line, message, states, isRareOnly) {
-    const from = states.from[message], codes = states.codes[message];
+    const from = states.from[message] ?? [], codes = states.codes[message];
     for (let at = 0; at < from.length; at += 1) {
       const end = at + 1 < from.length ? from[at + 1] : states.done;
       if (end <= this.from || from[at] > this.to) continue;
@@ -141,12 +138,10 @@ class MessageMap {
     const { over, width, height } = this, { session, place } = app, parts = [];
     over.setAttribute("viewBox", `0 0 ${width} ${height}`);
     let shapes = "";
-    let before = -9;
-    for (const call of session.changedCalls) {
-      const x = this.x(call);
-      if (call < this.from || call > this.to || x - before < 5) continue;
-      shapes += shapeOf(session.changes.get(call)[0].cause, x + Math.min(6, (this.x(call + 1) - x) / 2), 6);
-      before = x;
+    const changed = session.changedCalls.filter((call) => call >= this.from && call <= this.to), isCrowded = changed.length * 11 > width;
+    for (const call of changed) {
+      const x = this.x(call) + Math.min(6, (this.x(call + 1) - this.x(call)) / 2);
+      shapes += isCrowded ? `M${x - 0.5} 0h1v8h-1z` : shapeOf(session.changes.get(call)[0].cause, x, 6);
     }
     parts.push(draw("path", { class: "change", d: shapes }));
     for (const call of ticks(this.from, this.to, width / 110)) if (Number.isInteger(call)) parts.push(draw("text", { x: Math.max(this.x(call), 26), y: height - 5 }, call));
@@ -160,10 +155,8 @@ class MessageMap {
   }
 
   #legend() {
-    if (this.legend.firstChild) return;
-    const kinds = STATES.filter(([name]) => name !== "blank");
-    this.legend.replaceChildren(...kinds.map(([name, label]) => make("li", {}, swatch(name === "summary" ? "detailed" : name), label)));
-    this.legend.replaceChildren(...kinds.map(([name, label]) => { const box = draw("rect", { width: 15, height: 13, rx: 2 }); box.style.fill = `var(--${name})`; return make("li", {}, draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box), label); }));
+    const seen = STATES.filter((_, code) => code === STATE.blank || this.states.seen[code] || (code === STATE.unknown && this.#problems().length));
+    this.legend.replaceChildren(...seen.map(([name, label]) => make("li", {}, plainSwatch(name), label)));
   }
 
   // -- the cursor ------------------------------------------------------------------------------------------------------
@@ -190,10 +183,8 @@ class MessageMap {
   #say() {
     const { spot, states } = this, { session } = app;
     if (!spot) return this.readout.replaceChildren(make("p", { class: "dim" }, "Point at a place, or use the arrow keys."));
-    const message = session.messages[spot.message], state = STATES[states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
-    const box = draw("rect", { width: 15, height: 13, rx: 2 });
-    box.style.fill = state[0] === "blank" ? "transparent" : `var(--${state[0]})`;
-    this.readout.replaceChildren(make("p", {}, draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
+    const message = session.messages[spot.message], state = STATES[spot.message > states.last ? STATE.blank : states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
+    this.readout.replaceChildren(make("p", {}, plainSwatch(state[0]), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
       make("p", { class: "tools" }, make("button", { type: "button", click: () => go({ view: "message", message: spot.message }) }, `Open message m${spot.message}`), make("button", { type: "button", click: () => go({ view: "call", call: spot.call }) }, `Open call ${spot.call}`)));
     return undefined;
   }

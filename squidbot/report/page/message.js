@@ -24,7 +24,10 @@ function messageFacts(message) {
     `category ${message.category}`, `turn ${message.turn}`, app.session.values.lines.length > 1 ? `branch ${message.line}` : "", moment(message.time),
     message.tools.length ? `tools: ${message.tools.join(", ")}` : "",
   ].filter(Boolean);
-  return make("p", {}, facts.join(" \u00b7 "), ...message.flags.map((flag) => [" ", make("span", { class: "tag" }, flag)]).flat());
+  const { asker, results } = app.session.pairs(), pair = [];
+  if (asker[message.id] >= 0) pair.push(" \u00b7 the result of the call in ", messageLink(asker[message.id]));
+  if (results.has(message.id)) pair.push(" \u00b7 its results: ", ...results.get(message.id).slice(0, 12).flatMap((one, at) => [at ? ", " : "", messageLink(one)]));
+  return make("p", {}, facts.join(" \u00b7 "), ...pair, ...message.flags.map((flag) => [" ", make("span", { class: "tag" }, flag)]).flat());
 }
 
 // -- its story ----------------------------------------------------------------------------------------------------------
@@ -58,7 +61,8 @@ function storyLine(runs) {
     if (state === STATE.absent) return `left out from call ${from} on${at + 1 < runs.length ? until : ""}`;
     if (state === STATE.hidden) return `on another branch, so not sent, from call ${from} on`;
     if (state === STATE.forgotten) return `forgotten on request; a mark stands for it from call ${from} on`;
-    return `then in ${app.session.nameOf(part)}${parts.length > 1 ? `, the last of ${parts.length} such notes,` : ""} from call ${from} on`;
+    const first = app.session.parts[parts[0]];
+    return `from call ${from} on in ${app.session.nameOf(first)}${parts.length > 1 ? `, which was made anew ${many(parts.length - 1, "time")}, at last as ${app.session.nameOf(part)}` : ""}`;
   });
   const text = words.join("; ");
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
@@ -68,7 +72,7 @@ function runTable(number, runs) {
   const row = ({ from, to, state, parts }) => {
     const part = app.session.parts[parts[parts.length - 1]];
     const what = part && !(isOwn(part) && part.first === number) ? partLabel(part) : [];
-    return make("tr", {}, make("td", {}, callLink(from, calls(from, to))), make("td", {}, swatch(STATES[state][0]), " ", STATES[state][1]), make("td", { class: "long" }, ...what, parts.length > 1 ? `, the last of ${parts.length}` : ""), make("td", { class: "num" }, part ? figure(part.tokens) : ""));
+    return make("tr", {}, make("td", {}, callLink(from, calls(from, to))), make("td", {}, plainSwatch(STATES[state][0]), " ", STATES[state][1]), make("td", { class: "long" }, ...what, what.length && parts.length > 1 ? `, made anew ${many(parts.length - 1, "time")}` : ""), make("td", { class: "num" }, part ? figure(part.tokens) : ""));
   };
   return make("div", { class: "wide" }, make("table", {}, make("caption", {}, `m${number}, run by run`), make("thead", {}, make("tr", {}, ["calls", "how it was sent", "by what", "tokens of that"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, runs.map(row))));
 }

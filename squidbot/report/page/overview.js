@@ -1,17 +1,20 @@
 // The overview: what the session took, and ten questions with their answers.
 
-let charts = [];
+let charts = [], said = {};
 function overview() {
   if (!charts.length) {
     charts = [["chart-tokens", TOKENS], ["chart-cost", COST], ["chart-sum", SUM]].map(([id, kind]) => new Chart(document.getElementById(id), kind));
     document.getElementById("overview-tools").replaceChildren(...zoomButtons());
   }
+  for (const chart of charts) chart.paint();
+  // What does not change with the zoom is not made anew.
+  if (said.session === app.session && said.money === app.money) return;
+  said = { session: app.session, money: app.money };
   document.getElementById("totals").replaceChildren(...totals());
   document.getElementById("questions").replaceChildren(...questions());
   const money = document.getElementById("money");
   money.closest("label").hidden = !app.session.values.prices.per_million;
   money.checked = app.money;
-  for (const chart of charts) chart.paint();
 }
 
 function zoomButtons() {
@@ -64,8 +67,9 @@ function questions() {
 }
 
 function fits({ calls: all, values }) {
-  const question = "Did a prompt get too long?", fullest = all.reduce((best, call) => (call.tokens / (call.limit || Infinity) > best.tokens / (best.limit || Infinity) ? call : best));
-  const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} of ${figure(fullest.limit)} tokens.`];
+  const question = "Did a prompt get too long?", full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);
+  const fullest = all.reduce((best, call) => (full(call) > full(best) ? call : best));
+  const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} tokens, at most ${figure(fullest.bound)} by the bound, of ${figure(fullest.limit)}.`];
   const [error] = values.errors;
   if (!error) return [question, "No. ", ...near];
   return [question, make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text, " ", tableLink("errors", "All errors"), ". ", ...near];
@@ -109,7 +113,7 @@ function unknown({ values }) {
   const question = "Why does the model not know that file?", [row] = values.missing;
   if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), ": the story of the message says since when only a note stands for it."];
   if (!row) return [question, "No answer used a name that had been said and was not in its request."];
-  return [question, `${many(values.missing.length, "name")} that the model used next had been said and were not in the request, first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
+  return [question, `${many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
 }
 
 function policies() {
@@ -129,7 +133,7 @@ function sure({ values, calls: all }) {
   if (!told.length) return [question, `No provider's report was recorded. ${own}`];
   const off = (call) => call.tokens / call.reported.input_tokens - 1, worst = told.reduce((best, call) => (Math.abs(off(call)) > Math.abs(off(best)) ? call : best));
   const mean = told.reduce((sum, call) => sum + off(call), 0) / told.length;
-  return [question, `${many(told.length, "call")} can be compared with the provider's report: the count was ${precise.format(100 * mean)} % ${mean < 0 ? "below" : "above"} it on average, ${precise.format(100 * off(worst))} % at worst, in `, callLink(worst.call), `. ${own}`];
+  return [question, `${many(told.length, "call")} can be compared with the provider's report: the count was ${precise.format(Math.abs(100 * mean))} % ${mean < 0 ? "below" : "above"} it on average, and ${precise.format(Math.abs(100 * off(worst)))} % ${off(worst) < 0 ? "below" : "above"} it at worst, in `, callLink(worst.call), `. ${own}`];
 }
 
 function recalled({ values }) {

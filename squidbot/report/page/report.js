@@ -3,9 +3,10 @@
 const VIEWS = { overview, map: mapView, call: callView, message: messageView, tables: tablesView };
 const PRINTED = ["overview", "map", "tables"];
 const app = {
-  session: null, texts: async () => "", money: false, off: new Set(), sorts: new Map(), cursor: null, search: null, sought: "",
+  session: null, width: 1000, texts: async () => "", money: false, off: new Set(), sorts: new Map(), cursor: null, search: null, sought: "",
   isPrinting: false, place: { view: "overview", call: 0, message: null, table: null, calls: null, messages: null },
 };
+const KEPT_AFTER_MS = 120;
 let isWaiting = false, theme = "automatic", isMoved = true;
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
@@ -53,6 +54,7 @@ function address(place) {
 }
 // Go to a view or choose something: the browser's way back leads here again.
 function go(change) {
+  if (isKeeping !== null) writePlace();
   const next = { ...app.place, ...change };
   const { calls: all, messages } = app.session;
   next.call = Math.max(0, Math.min(Math.trunc(next.call) || 0, all.length - 1));
@@ -60,11 +62,19 @@ function go(change) {
   const to = address(next);
   if (to === location.hash) { app.place = next; isMoved = true; redraw(); } else location.hash = to;
 }
-// Keep a place in the address, without a step of the way back: zoom and cursor.
+// Keep a place in the address, without a step of the way back: zoom and cursor. A wheel turns faster than a browser
+// takes addresses.
+let isKeeping = null;
 function keepPlace(change) {
   Object.assign(app.place, change);
-  history.replaceState(null, "", address(app.place));
+  clearTimeout(isKeeping);
+  isKeeping = setTimeout(writePlace, KEPT_AFTER_MS);
   redraw();
+}
+function writePlace() {
+  clearTimeout(isKeeping);
+  isKeeping = null;
+  history.replaceState(null, "", address(app.place));
 }
 
 // -- drawing ------------------------------------------------------------------------------------------------------------
@@ -151,11 +161,11 @@ document.getElementById("tabs").addEventListener("keydown", tabKey);
 for (const view of VIEW_NAMES) document.getElementById(`tab-${view}`).addEventListener("click", () => go({ view }));
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
 document.addEventListener("keydown", pressed);
-addEventListener("hashchange", () => { readPlace(); isMoved = true; redraw(); });
+addEventListener("hashchange", () => { clearTimeout(isKeeping); isKeeping = null; readPlace(); isMoved = true; redraw(); });
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 matchMedia("print").addEventListener("change", (event) => print(event.matches));
-new ResizeObserver(redraw).observe(document.getElementById("main"));
+new ResizeObserver(([entry]) => { app.width = entry.contentRect.width; redraw(); }).observe(document.getElementById("main"));
 readPlace();
 window.squidbotReport = { open, update };
 const packedFigures = document.getElementById("figures");

@@ -22,7 +22,6 @@ class Session {
     this.copies = new Map(values.recalled.map((row) => [row.message, namedRun(row.of)]));
     this.kept = [];
     this.costs = this.calls.map((call) => this.#costs(call));
-    this.saved = null;
   }
 
   // How many messages were said when a call was made.
@@ -83,16 +82,23 @@ class Session {
   nameOf(part) {
     const { how, level, first, last, name, kind, summary } = part;
     if (how === "note") return `note ${summary ?? span(first, last)} (${level ?? "summary"})`;
-    if (how === "absent") return `line for what is left out, ${span(first, last)}`;
+    if (how === "absent") return "the line for what is left out";
     if (how === "made") return name ? `${kind} ${name}` : kind;
     return `m${first}`;
   }
 
-  // The calls and results of tools that a request sent without their other half.
-  halves() {
-    if (!this.saved) this.saved = findHalves(this);
-    return this.saved;
-  }
+  // The groups that any call has.
+  get seenGroups() { return this.savedGroups ??= this.groups.filter((group) => this.calls.some((call) => call.by[group])); }
+
+  // How each message stood at each call; `ready` says when that is worked out.
+  get states() { return this.savedStates ??= new States(this); }
+  ready() { return this.savedReady ??= workOut(this.states); }
+
+  // Which message called the tool of a result, by their order, and the results of a message that calls tools.
+  pairs() { return this.savedPairs ??= findPairs(this.messages); }
+
+  // The results of tools that a request had without their calls.
+  halves() { return this.savedHalves ??= findHalves(this, this.pairs().asker); }
 }
 
 function byCall(rows) {
@@ -129,6 +135,7 @@ class States {
     this.codes = Array.from({ length: count }, () => []);
     this.by = byPart ? Array.from({ length: count }, () => []) : null;
     this.isRare = new Uint8Array(count);
+    this.seen = new Uint8Array(STATES.length);
   }
 
   get isFinished() { return this.done >= this.session.calls.length; }
@@ -220,6 +227,7 @@ class States {
     if (isSame && !(this.byPart && this.by[at][codes.length - 1] !== part)) return;
     this.from[at].push(call);
     codes.push(state);
+    this.seen[state] = 1;
     if (this.by) this.by[at].push(part);
     if (state === STATE.recalled || state === STATE.forgotten) this.isRare[at] = 1;
   }
@@ -235,15 +243,24 @@ class States {
   }
 }
 
-// Parts are looked at once, when they come into a request: what stands before them can't leave before them.
-function findHalves(session) {
-  const { messages, calls, parts } = session, asker = new Int32Array(messages.length).fill(-1), found = [];
-  const newest = new Map();
-  for (const message of messages) {
-    if (message.role === "tool") asker[message.id] = newest.get(message.line) ?? -1;
-    else newest.set(message.line, message.role === "assistant" && message.tools.length ? message.id : -1);
+function findPairs(messages) {
+  const asker = new Int32Array(messages.length).fill(-1), results = new Map(), newest = new Map();
+  for (const { id, role, line, tools } of messages) {
+    if (role !== "tool") { newest.set(line, role === "assistant" && tools.length ? id : -1); continue; }
+    asker[id] = newest.get(line) ?? -1;
+    if (asker[id] >= 0) results.set(asker[id], [...(results.get(asker[id]) ?? []), id]);
   }
-  const inView = new Uint8Array(messages.length);
+  return { asker, results };
+}
+
+async function workOut(states) {
+  while (!states.advance(SLICE_MS).isFinished) await pause();
+  return states;
+}
+
+// Parts are looked at once, when they come into a request: what stands before them can't leave before them.
+function findHalves({ messages, calls, parts }, asker) {
+  const found = [], inView = new Uint8Array(messages.length);
   let stack = [];
   calls.forEach((call, number) => {
     for (const part of stack.splice(call.keep)) if (isOwn(parts[part])) inView[parts[part].first] = 0;

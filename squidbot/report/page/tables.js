@@ -1,23 +1,23 @@
 // Tables of all that a session did: each sorts by its columns, and each row leads to its call or message.
 
-const ROWS_AT_ONCE = 60;
+const ROWS_AT_ONCE = 25;
 
 // Columns are [name, value of a row, what is shown of it, its kind]; a value sorts, and is shown where nothing else is.
 function tablesOf(session) {
   const { values } = session, role = (row) => session.messages[row.message]?.role ?? "";
   const last = session.calls.length - 1;
   return {
-    compactions: ["Compactions and other changes", "What was sent of older messages changed here. The price is what writing the changed part again cost; it pays off when the smaller requests behind it have saved as much.", values.compactions, [
-      ["call", (row) => row.call, (row) => (row.call === null ? "none followed" : callLink(row.call)), "num"], ["cause", (row) => row.cause, (row) => `${row.cause}: ${word(CAUSES, row.cause)}`, "long"],
+    compactions: ["Compactions and other changes", "What was sent of older messages changed here. The price is what writing the changed part again cost; it pays off when the smaller requests behind it have saved as much. Before, after and kept are in tokens, by the bound.", values.compactions, [
+      ["call", (row) => row.call, (row) => (row.call === null ? "none followed" : callLink(row.call)), "num"], ["cause", (row) => row.cause, null, ""], ["that is", (row) => word(CAUSES, row.cause), null, "long"],
       ["before", (row) => row.before, null, "num"], ["after", (row) => row.after, null, "num"], ["kept", (row) => row.kept, null, "num"],
       ["price", (row) => row.price, (row) => priced(row.price), "num"], ["pays after", (row) => row.pays_after, (row) => (row.pays_after === null ? "\u2013" : many(Math.ceil(row.pays_after), "call")), "num"],
-      ["paid at", (row) => row.paid_at, (row) => (row.paid_at === null ? "not before the next" : row.paid_at > last ? "not yet" : callLink(row.paid_at)), "num"],
-      ["first message", (row) => row.from, (row) => (row.from === null ? "\u2013" : messageLink(row.from)), "num"], ["branch", (row) => row.line, null, "num"],
+      ["paid at", (row) => row.paid_at ?? Infinity, (row) => (row.paid_at === null ? "no" : row.paid_at > last ? "not yet" : callLink(row.paid_at)), "num"],
+      ["first message", (row) => row.from, (row) => (row.from === null ? "\u2013" : messageLink(row.from)), "num"], ["branch", (row) => (values.lines.length > 1 ? row.line : null), null, "num"],
       ["restores plan", (row) => row.restores, null, "num"],
     ]],
     heaviest: ["Heaviest messages", "Tokens of a message times the calls it was sent in, cut or not.", values.heaviest, [
       ["message", (row) => row.message, (row) => messageLink(row.message), "num"], ["role", role], ["tools", (row) => session.messages[row.message]?.tools.join(", ") ?? "", null, "long"],
-      ["tokens", (row) => row.tokens, null, "num"], ["calls", (row) => row.calls, null, "num"], ["tokens of all calls", (row) => row.sent_tokens, null, "num"],
+      ["tokens", (row) => row.tokens, null, "num"], ["calls", (row) => row.calls, null, "num"], ["tokens of all calls", (row) => row.sent_tokens, null, "num"], ["begins", (row) => row.message, (row) => beginning(session.messages[row.message]?.text), "long"],
     ]],
     tools: ["Tools", "What the results of each tool took.", values.tools, [
       ["tool", (row) => row.tool, null, "long"], ["results", (row) => row.results, null, "num"], ["tokens", (row) => row.tokens, null, "num"], ["tokens of all calls", (row) => row.sent_tokens, null, "num"],
@@ -25,11 +25,11 @@ function tablesOf(session) {
     ]],
     recalled: ["Recalled", "Earlier messages that the model asked for and got as a copy.", values.recalled, [
       ["copy", (row) => row.message, (row) => messageLink(row.message), "num"], ["of", (row) => namedRun(row.of)?.[0] ?? -1, (row) => { const run = namedRun(row.of); return run ? messageLink(run[0], span(...run)) : row.of || "found by search"; }],
-      ["first sent at", (row) => row.call, (row) => (row.call === null ? "\u2013" : callLink(row.call)), "num"], ["tokens", (row) => row.tokens, null, "num"],
+      ["first sent at", (row) => row.call, (row) => (row.call === null ? "\u2013" : callLink(row.call)), "num"], ["tokens", (row) => row.tokens, null, "num"], ["begins", (row) => row.message, (row) => beginning(session.messages[row.message]?.text), "long"],
     ]],
     missing: ["Names that were needed and not there", values.source === "replay" ? "Names and numbers that the model's next answer used, that had been said before, and that its request did not contain. It could still recall them." : "Only a replay looks for these.", values.missing, [
       ["call", (row) => row.call, (row) => callLink(row.call), "num"], ["name", (row) => row.name ?? "", (row) => row.name ?? LEFT_OUT, "long"],
-      ["tokens since it was last in a request", (row) => row.age, null, "num"], ["said in", (row) => row.said, (row) => messageLink(row.said), "num"],
+      ["tokens said since then", (row) => row.age, null, "num"], ["last said in", (row) => row.said, (row) => messageLink(row.said), "num"], ["how that message stood", (row) => row.said, (row) => standing(row.said, row.call), "long"],
     ]],
     errors: ["Errors", "Calls that had no request, because nothing fitted or the messages were not valid.", values.errors, [
       ["before call", (row) => row.next ?? row.call, (row) => ((row.next ?? row.call) > last ? "the end" : callLink(row.next ?? row.call)), "num"], ["kind", (row) => row.kind], ["text", (row) => row.text ?? "", (row) => row.text ?? LEFT_OUT, "long"],
@@ -41,7 +41,7 @@ function tablesOf(session) {
     ]],
     policies: ["Policies", "What the same calls would have cost under other policies, without the answers.", sumRows(), [
       ["policy", (row) => row.name, null, "long"], ["all prompts", (row) => row.sums[last] ?? 0, (row) => priced(row.sums[last] ?? 0), "num"],
-      ["against this session", (row) => row.sums[last] ?? 0, (row) => (row.isThis ? "" : `${whole.format(100 * ((row.sums[last] ?? 0) / (sumRows()[0].sums[last] || 1) - 1))} %`), "num"],
+      ["against this session", (row) => row.sums[last] ?? 0, (row) => (row.isThis ? "" : relative((row.sums[last] ?? 0) / (sumRows()[0].sums[last] || 1) - 1)), "num"],
       ["calls that do not fit", (row) => row.bad, null, "num"], ["first", (row) => row.failsAt, (row) => (row.failsAt === null ? "\u2013" : callLink(row.failsAt)), "num"],
     ]],
     messages: ["All messages", "Every message that was said, with what it took.", session.messages, [
@@ -78,7 +78,24 @@ function tablesView(root) {
   root.replaceChildren(nav, ...all.map(([name, spec]) => make("div", { class: "wide", id: `table-${name}`, tabindex: -1 }, sortable(name, ...spec))));
 }
 
-function sortable(name, title, help, rows, columns) {
+// How a text begins: it is filled in when it is unpacked.
+function beginning(number) {
+  if (number === null || number === undefined) return LEFT_OUT;
+  const cell = make("span", { class: "dim" }, "\u2026");
+  app.texts(number).then((text) => { cell.textContent = shown(text.slice(0, 90).replace(/\s+/g, " ")); }, () => {});
+  return cell;
+}
+
+// How a message stood at a call: filled in when that is worked out.
+function standing(message, call) {
+  const cell = make("span", {}, "\u2026");
+  app.session.ready().then((states) => { cell.textContent = message < states.last + 1 ? STATES[states.at(message, call)][1] : ""; });
+  return cell;
+}
+
+// A column in which no row has anything is left out.
+function sortable(name, title, help, rows, every) {
+  const columns = every.filter(([, value], at) => at === 0 || !rows.length || rows.some((row) => { const found = value(row); return found !== null && found !== undefined && found !== ""; }));
   const body = make("tbody"), sort = app.sorts.get(name), table = make("table", { "data-table": name });
   const sorted = sort ? sortedBy(rows, columns[sort.column][1], sort.isDown) : [...rows];
   const head = columns.map(([label, , , kind], column) => {

@@ -89,6 +89,12 @@ function swatch(kind) {
   return draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box);
 }
 
+function plainSwatch(name) {
+  const box = draw("rect", { width: 15, height: 13, rx: 2 });
+  box.style.fill = name === "blank" ? "transparent" : `var(--${name})`;
+  return draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box);
+}
+
 // Shades alone would not do for notes: each level and each rare group has its own hatching.
 const HATCHES = {
   compact: "M0 6L6 0", moderate: "M0 3H6", detailed: "M3 0V6", summary: "M0 0L6 6M0 6L6 0", absent: "M0 0L6 6",
