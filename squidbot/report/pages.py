@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from squidbot.adapters.common.threads import Waiting
 from squidbot.core.errors import ConfigError, NotFoundError, SquidbotError
 from squidbot.core.journal import LISTS
 from squidbot.core.memory.injection import MessageSearch
@@ -185,7 +186,8 @@ class StorePages:
         """
         if self._status is None or viewer.is_limited:
             raise NotFoundError("there is no status to show")
-        return self._status()
+        with Waiting():  # for another process
+            return self._status()
 
     # -- changes ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.adapters.common.threads import SharedLock
 from squidbot.core.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     Head = tuple[int, int]
 
-# A session is built again at the earliest after so many times the seconds that building it took.
+# A session is built again at the earliest after so many times the seconds that building it took, of a processor: waits
+# for other builds don't count.
 REST_FACTOR: Final = 10.0
 # The most characters of figures and texts that are kept; the newest session stays, however long it is.
 MOST_CHARS: Final = 64 * 2**20
@@ -127,13 +129,18 @@ class ReportCache:
         *,
         most_chars: int = MOST_CHARS,
         clock: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Take what builds a session's data, what tells its numbers of messages and records, and a clock."""
-        self._build, self._head, self._most_chars, self._clock = build, head, most_chars, clock
+        """Take what builds a session's data, what tells its numbers of messages and records, and clocks.
+
+        `clock` and `spent` return seconds: those that have passed, and those that this thread has computed.
+        """
+        self._build, self._head, self._most_chars = build, head, most_chars
+        self._clock, self._spent = clock, spent
         self._lock = Lock()
         self._held = OrderedDict[str, _Snapshot]()
         # The lock of each session that is being built, and how many wait for it.
-        self._building: dict[str, tuple[Lock, int]] = {}
+        self._building: dict[str, tuple[SharedLock, int]] = {}
 
     @property
     def chars(self) -> int:
@@ -182,6 +189,7 @@ class ReportCache:
         now = self._clock()
         if held and (held.head == head or now < held.built_at + REST_FACTOR * held.seconds):
             return self._keep(session_id, held)
+        spent = self._spent()
         data = self._build(session_id)
         made = held or _Snapshot()
         with self._lock:  # `text` must not read it half
@@ -189,7 +197,7 @@ class ReportCache:
                 made = _Snapshot()
                 made.take(data, head)
         made.built_at = self._clock()
-        made.seconds = made.built_at - now
+        made.seconds = self._spent() - spent
         return self._keep(session_id, made)
 
     def _keep(self, session_id: str, made: _Snapshot) -> _Snapshot:
@@ -201,9 +209,9 @@ class ReportCache:
                 chars -= self._held.popitem(last=False)[1].chars
         return made
 
-    def _enter(self, session_id: str) -> Lock:
+    def _enter(self, session_id: str) -> SharedLock:
         with self._lock:
-            lock, waiting = self._building.get(session_id, (Lock(), 0))
+            lock, waiting = self._building.get(session_id, (SharedLock(), 0))
             self._building[session_id] = lock, waiting + 1
             return lock
 
