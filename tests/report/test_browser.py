@@ -130,6 +130,20 @@ def test_overview_says_the_figures_of_the_data(opened: Callable[..., Opened], da
         page.keyboard.press("ArrowRight")
 
 
+def test_readout_lies_beside_the_cursor(opened: Callable[..., Opened], data: ReportData) -> None:
+    """With all that it says inside of its frame."""
+    page = opened(data)
+    box = page.locator("#chart-tokens svg[tabindex]").bounding_box()
+    for share in (0.3, 0.8):
+        page.mouse.move(box["x"] + box["width"] * share, box["y"] + 120)
+        settle(page)
+        frame = page.locator("#chart-tokens .readout").bounding_box()
+        rows = [one.bounding_box() for one in page.locator("#chart-tokens .readout li b").all()]
+        assert rows
+        assert all(row["x"] + row["width"] <= frame["x"] + frame["width"] for row in rows)
+        assert box["x"] <= frame["x"] < frame["x"] + frame["width"] <= box["x"] + box["width"]
+
+
 def test_bars_are_as_high_as_their_tokens(opened: Callable[..., Opened], data: ReportData) -> None:
     """Together, the layers of a column are as high as the call has tokens, on the scale of the axis."""
     page = opened(data)
@@ -174,6 +188,12 @@ def test_call_shows_its_parts_and_what_changed(opened: Callable[..., Opened], da
     assert notes
     assert all(note in page.inner_text("#call .diff") for note in notes)
     assert data.texts[values["messages"][20]["text"]] in page.inner_text("#call .parts")
+    page.click("#call .diff button >> nth=0")
+    settle(page)
+    assert data.texts[0] in page.inner_text("#call .diff pre.text >> nth=0")
+    page.evaluate("(values) => window.squidbotReport.update(values)", values)
+    settle(page)
+    assert data.texts[0] in page.inner_text("#call .diff pre.text >> nth=0"), "newer data fold nothing in"
     page.keyboard.press("n")
     settle(page)
     assert "Undo" in page.inner_text("#call")
