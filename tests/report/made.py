@@ -221,13 +221,3 @@ class Made:
             "rebuilt": len(values["calls"]),
             "reported": 1,
         }
-
-
-def without_text(data: ReportData) -> ReportData:
-    """Return a report as it is without texts and names."""
-    values = dict(data.values) | {"with_text": False, "session": None}
-    values["messages"] = [one | {"text": None, "tools": ["tool 3" for _ in one["tools"]]} for one in values["messages"]]
-    values["parts"] = [one | {"text": None, "summary": None, "name": None} for one in values["parts"]]
-    values["missing"] = [one | {"name": None} for one in values["missing"]]
-    values["tools"] = [one | {"tool": "tool 3"} for one in values["tools"]]
-    return ReportData(values, [])

@@ -55,12 +55,12 @@ class Chart {
     const count = this.to - this.from + 1, inner = Math.max(40, this.width - EDGE.left - EDGE.right);
     this.size = Math.max(1, Math.ceil(count / Math.floor(inner / 2)));
     this.bars = [];
-    for (let call = this.from; call <= this.to; call += this.size) this.bars.push([call, Math.min(this.to, call + this.size - 1)]);
+    for (let call = this.from; call <= Math.min(this.to, app.session.calls.length - 1); call += this.size) this.bars.push([call, Math.min(this.to, call + this.size - 1)]);
     this.step = (inner * this.size) / count;
     this.inner = inner;
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.kind.height}`);
     this.svg.replaceChildren();
-    if (count > 0 && app.session.calls.length) this.kind.paint(this);
+    if (this.bars.length) this.kind.paint(this); else this.legend.replaceChildren("No call was made yet.");
     this.svg.append(this.cursor, this.brush);
     this.help.replaceChildren(asNode(this.kind.note(this.size)));
     this.#placeCursor();

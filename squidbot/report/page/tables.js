@@ -112,8 +112,8 @@ function sortable(name, title, help, rows, every) {
     more.textContent = `Show more of ${figure(sorted.length)} rows`;
     more.hidden = at >= sorted.length;
   };
-  more.addEventListener("click", () => grow(ROWS_AT_ONCE * 10));
-  grow(app.isPrinting ? Infinity : ROWS_AT_ONCE);
+  more.addEventListener("click", () => { grow(ROWS_AT_ONCE * 10); app.rows.set(name, at); });
+  grow(app.isPrinting ? Infinity : app.rows.get(name) ?? ROWS_AT_ONCE);
   return make("div", {}, table, more);
 }
 
