@@ -425,6 +425,8 @@ class _ReadOnlyStore:
     def _facts(path: str) -> MemoryStore:
         from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore  # noqa: PLC0415  # most need none
 
+        if not Path(path).exists():
+            raise NotFoundError(f"{path}: no durable facts are stored there yet")
         return SqliteMemoryStore(path, read_only=True)
 
     def _store(self, path: str) -> Store:

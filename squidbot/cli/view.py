@@ -71,7 +71,7 @@ def view(  # noqa: PLR0913  # its options
     except ImportError as error:
         stop(str(error), USAGE)
     with (
-        closing(_bound(host, port)) as listening,
+        closing(listen_on(host, port)) as listening,
         open_store(store, config=config, writes=write, follows=True) as place,
     ):
         own_port, path = listening.getsockname()[1], place.file
@@ -81,8 +81,8 @@ def view(  # noqa: PLR0913  # its options
             server.serve(listening, lambda: _started(server, place.wired.loaded.store_place, users, write, no_browser))
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address.
+def listen_on(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; on a free port for 0.
 
     Raises:
         ConfigError: it can't be had.

@@ -72,8 +72,7 @@ class StoreWatcher:
         Raises:
             StoreError: the store failed.
         """
-        new = [name for name in dict.fromkeys(sessions) if name not in self._heads]
-        heads = self._read_heads(new)
+        heads = self._read_heads([*dict.fromkeys(sessions)])
         with self._lock:
             number, self._next = self._next, self._next + 1
             self._listeners[number] = _Listener(frozenset(sessions), any_session, tell)

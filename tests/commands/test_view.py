@@ -18,7 +18,10 @@ from squidbot.cli import main
 from squidbot.cli.view import _has_browser
 from squidbot.report.server import ReportServer
 
+pexpect = pytest.importorskip("pexpect")
+
 SECONDS = 60
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
 SERVE = "from squidbot.cli import main; main()"
 
 
@@ -36,11 +39,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "mem.db"
 
 
-def test_it_prints_an_address_and_a_new_one_for_enter(store: str) -> None:
-    """The address alone on standard output; Ctrl-C ends it at once, with a page open."""
+def test_it_prints_an_address(store: str) -> None:
+    """Alone on standard output; Ctrl-C ends it at once, with a page open."""
     command = [sys.executable, "-c", SERVE, "view", "--store", store, "--no-browser"]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, env=ENVIRONMENT, **pipes)  # type: ignore[call-overload]  # as named
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -60,6 +63,28 @@ def test_it_prints_an_address_and_a_new_one_for_enter(store: str) -> None:
     assert line.startswith(
         f"squidbot: shows {Path(store).absolute()}, read only. The address works once: Ctrl-C to end."
     )
+
+
+def test_enter_in_the_terminal_gives_a_new_address(store: str) -> None:
+    """Each works, once."""
+    command = ["-c", SERVE, "view", "--store", store, "--no-browser"]
+    terminal = pexpect.spawn(sys.executable, command, env=ENVIRONMENT, encoding="utf-8", timeout=SECONDS, echo=False)
+    try:
+        address = r"http://127\.0\.0\.1:[0-9]+/\?token=[\w-]{40,}"
+        terminal.expect(address)
+        first = terminal.match.group()
+        terminal.expect("press Enter for another one, Ctrl-C to end")
+        terminal.sendline("")
+        terminal.expect(address)
+        second = terminal.match.group()
+        assert first != second
+        for each, status in ((second, 303), (first, 303), (second, 401)):
+            assert httpx2.get(each, timeout=SECONDS).status_code == status
+        terminal.sendintr()
+        terminal.expect(pexpect.EOF)
+    finally:
+        terminal.close(force=True)
+    assert terminal.exitstatus == 130
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx2
 
 from squidbot.cli.open_store import open_store
-from squidbot.cli.view import _bound
+from squidbot.cli.view import listen_on
 from squidbot.plugins.scopes import machine_user
 from squidbot.report.server import ReportServer, ViewOptions
 
@@ -74,7 +74,7 @@ def served(store: str | None, **options: Any) -> Iterator[ReportServer]:  # noqa
     options = {"scope": machine_user(), **options}
     started = threading.Event()
     with open_store(store, writes=writes, follows=True) as place:
-        listening = _bound("127.0.0.1", 0)
+        listening = listen_on("127.0.0.1", 0)
         server = ReportServer(place, ViewOptions(port=listening.getsockname()[1], path=place.file, **options))
         thread = threading.Thread(target=server.serve, args=(listening, started.set))
         thread.start()

@@ -157,6 +157,17 @@ def test_facts_have_their_sources_and_the_journal_its_sessions(folder: Path) -> 
     assert folder.is_dir()
 
 
+def test_facts_in_a_file_that_is_not_there_yet_are_none(folder: Path) -> None:
+    """Until there is one; it is not made by looking."""
+    (folder / "squidbot.toml").write_text(f'{SETTINGS}[memory]\npath = "facts.db"\n', encoding="utf-8")
+    with served(None) as server, browser(server) as client:
+        assert client.get("/api/facts?user=ben").json()["facts"] == []
+        assert not (folder / "facts.db").exists()
+        with squidbot.load("squidbot.toml") as engine:
+            engine.session("ben's", scope=Scope(user="ben")).memory({"action": "add", "text": "Ben keeps otters"})
+        assert client.get("/api/facts?user=ben").json()["facts"][0]["text"] == "Ben keeps otters"
+
+
 def test_status_is_shown_shortened(folder: Path) -> None:
     """What `squidbot status` knows of models, devices and stores; to nobody whom a token limits (test_gate)."""
     from squidbot.cli.view import _Status  # noqa: PLC0415  # the command's own

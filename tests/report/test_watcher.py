@@ -1,0 +1,113 @@
+"""One thread looks for all who listen: only while somebody does, only after something was written, past failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import StoreError
+from squidbot.report import watcher as module
+from squidbot.report.watcher import ANY, StoreWatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+SECONDS = 10
+
+
+class Heads:
+    """A store that counts how often it is asked, and fails when it is told to."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin with an empty session, and a file that stands for it."""
+        self.path, self.counts, self.asked, self.fails = path, {"s": (0, 0), "t": (0, 0)}, 0, False
+        path.write_bytes(b"")
+
+    def head(self, session_id: str) -> tuple[int, int]:
+        """Return the numbers of messages and records."""
+        self.asked += 1
+        if self.fails:
+            raise StoreError("the disk failed")
+        return self.counts.get(session_id, (0, 0))
+
+    def say(self, session_id: str) -> None:
+        """Write."""
+        messages, records = self.counts[session_id]
+        self.counts[session_id] = messages + 1, records + 1
+        with self.path.open("ab") as file:
+            file.write(b"x")
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    ends = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+def test_a_store_at_rest_is_not_asked(tmp_path: Path) -> None:
+    """However long, and by however many; what is written is told to whom it concerns."""
+    store, told = Heads(tmp_path / "f"), list[frozenset[str]]()
+    watcher = StoreWatcher(store, str(store.path))  # type: ignore[arg-type]  # it has what is used
+    others = list[frozenset[str]]()
+    with (
+        watcher.listening(["s"], told.append),
+        watcher.listening(["t"], others.append),
+        watcher.listening([], others.append, any_session=True),
+    ):
+        asked = store.asked
+        time.sleep(1)
+        assert store.asked == asked
+        store.say("s")
+        wait_for(lambda: bool(told))
+        assert told == [{"s"}]
+        assert others == [{ANY}]
+        assert sum(one.name == "squidbot-watcher" for one in threading.enumerate()) == 1
+    wait_for(lambda: not watcher.is_at_work)
+
+
+def test_a_failure_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written meanwhile is told as soon as the store answers."""
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
+    store, told = Heads(tmp_path / "f"), list[frozenset[str]]()
+    watcher = StoreWatcher(store, str(store.path))  # type: ignore[arg-type]  # as above
+    with watcher.listening(["s"], told.append):
+        store.fails = True
+        store.say("s")
+        asked = store.asked
+        wait_for(lambda: store.asked > asked + 1)
+        assert told == []
+        store.fails = False
+        wait_for(lambda: told == [{"s"}])
+    watcher.close()
+    assert not watcher.is_at_work
+
+
+def test_listeners_come_and_go(tmp_path: Path) -> None:
+    """A thousand, in eight threads: none is told of what came before or after it, and nothing is left of them."""
+    store = Heads(tmp_path / "f")
+    watcher = StoreWatcher(store, str(store.path))  # type: ignore[arg-type]  # as above
+
+    def come_and_go() -> None:
+        for _ in range(125):
+            with watcher.listening(["s"], lambda _: None):
+                pass
+
+    threads = [threading.Thread(target=come_and_go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wait_for(lambda: not watcher.is_at_work)
+    assert watcher._listeners == {}
+    assert watcher._heads == {}
+    told = list[frozenset[str]]()
+    with watcher.listening(["s"], told.append):
+        store.say("s")
+        wait_for(lambda: told == [{"s"}])
+    watcher.close()
