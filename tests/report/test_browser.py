@@ -616,7 +616,14 @@ def test_no_text_runs_as_a_script(opened: Callable[..., Opened]) -> None:
         assert page.evaluate("document.querySelectorAll('iframe, object, embed, img, base, video, math').length") == 0
         assert page.evaluate("[...document.querySelectorAll('a')].every((a) => a.getAttribute('href').startsWith('#'))")
         assert page.evaluate("document.querySelectorAll('script, style, link, meta').length") <= only
-    page.evaluate("location.hash = '#view=message&message=0'")
+    for at in range(0, len(VECTORS), 9):
+        page.evaluate(f"location.hash = '#view=message&message={at}'")
+        page.wait_for_selector(f"#message h2:has-text('m{at}:')")
+        page.wait_for_timeout(20)
+        text = page.inner_text("#message-text pre.text")
+        assert re.sub("[\u2400-\u243f]|\u2039U.*?\u203a|\\s", "", text) == re.sub(
+            r"[\x00-\x20\u202e\u2066]", "", VECTORS[at]
+        )
     page.fill("#search", "<")
     page.keyboard.press("Enter")
     page.wait_for_selector("#message .hits li")
