@@ -24,6 +24,7 @@ from benchmarks import (
     hosts,
     latency,
     memories,
+    pages,
     policy,
     probes,
     process,
@@ -108,6 +109,10 @@ class Run(NamedTuple):
         """Measure what damage and huge messages cost."""
         messages = min(self.sizes.messages)
         return faults.measure(self.files.of(messages), messages, self.sizes.noises, self.sizes.huge_mb, self.progress)
+
+    def pages(self) -> Result:
+        """Measure reports of sessions."""
+        return pages.measure(self.sizes.exchanges // 2, self.progress)
 
     def search(self) -> Result:
         """Measure search and recall."""
@@ -196,6 +201,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "disk": Run.disk,
     "latency": Run.latency,
     "faults": Run.faults,
+    "pages": Run.pages,
     "search": Run.search,
     "memories": Run.memories,
     "vectors": Run.vectors,

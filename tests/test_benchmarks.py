@@ -30,6 +30,7 @@ ALL = [
     "import",
     "sizing",
     "faults",
+    "pages",
     "policy",
     "schedule",
     "calibration",
