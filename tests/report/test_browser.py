@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from squidbot.report.data import ReportData
+from squidbot.report.data import ReportData, without_text
 from squidbot.report.page import page_around, page_of, write_page
-from tests.report.made import Made, without_text
+from tests.report.made import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,11 +92,12 @@ def figure(value: float) -> str:
 
 def settle(page: Opened) -> None:
     """Wait until the page has drawn what was asked for."""
-    page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(go, 130))))")
+    page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(go, 0))))")
 
 
 def place_of(page: Opened) -> str:
     """Return where the page is, as its address says."""
+    page.wait_for_timeout(150)  # it is kept once a wheel has stopped
     return str(page.evaluate("location.hash"))
 
 
@@ -130,6 +131,20 @@ def test_overview_says_the_figures_of_the_data(opened: Callable[..., Opened], da
         page.keyboard.press("ArrowRight")
 
 
+def test_readout_lies_beside_the_cursor(opened: Callable[..., Opened], data: ReportData) -> None:
+    """With all that it says inside of its frame."""
+    page = opened(data)
+    box = page.locator("#chart-tokens svg[tabindex]").bounding_box()
+    for share in (0.3, 0.8):
+        page.mouse.move(box["x"] + box["width"] * share, box["y"] + 120)
+        settle(page)
+        frame = page.locator("#chart-tokens .readout").bounding_box()
+        rows = [one.bounding_box() for one in page.locator("#chart-tokens .readout li b").all()]
+        assert rows
+        assert all(row["x"] + row["width"] <= frame["x"] + frame["width"] for row in rows)
+        assert box["x"] <= frame["x"] < frame["x"] + frame["width"] <= box["x"] + box["width"]
+
+
 def test_bars_are_as_high_as_their_tokens(opened: Callable[..., Opened], data: ReportData) -> None:
     """Together, the layers of a column are as high as the call has tokens, on the scale of the axis."""
     page = opened(data)
@@ -139,15 +154,17 @@ def test_bars_are_as_high_as_their_tokens(opened: Callable[..., Opened], data: R
           for (const path of document.querySelectorAll('#chart-tokens [data-layer]'))
             for (const part of path.getAttribute('d').split('M').slice(1)) {
               const [, x, y, low] = /^([\\d.]+) ([\\d.]+)h.*?V([\\d.]+)/.exec(part).map(Number);
-              boxes.set(x, (boxes.get(x) ?? 0) + low - y);
+              const [lowest, highest, sum] = boxes.get(x) ?? [0, Infinity, 0];
+              boxes.set(x, [Math.max(lowest, low), Math.min(highest, y), sum + low - y]);
             }
           return [...boxes].sort((one, other) => one[0] - other[0]).map((one) => one[1]);
         }"""
     )
     tokens = [call["tokens"] for call in data.values["calls"]]
     assert len(tops) == len(tokens)
-    scale = tops[-1] / tokens[-1]
-    assert all(abs(top - scale * count) < 1.5 for top, count in zip(tops, tokens, strict=True))
+    scale = tops[-1][2] / tokens[-1]
+    assert all(abs(top[2] - scale * count) < 1.5 for top, count in zip(tops, tokens, strict=True))
+    assert all(abs(low - high - height) < 1.5 for low, high, height in tops), "layers lie on each other"
 
 
 def test_money_is_the_price_of_a_million_tokens(opened: Callable[..., Opened], data: ReportData) -> None:
@@ -174,6 +191,12 @@ def test_call_shows_its_parts_and_what_changed(opened: Callable[..., Opened], da
     assert notes
     assert all(note in page.inner_text("#call .diff") for note in notes)
     assert data.texts[values["messages"][20]["text"]] in page.inner_text("#call .parts")
+    page.click("#call .diff button >> nth=0")
+    settle(page)
+    assert data.texts[0] in page.inner_text("#call .diff pre.text >> nth=0")
+    page.evaluate("(values) => window.squidbotReport.update(values)", values)
+    settle(page)
+    assert data.texts[0] in page.inner_text("#call .diff pre.text >> nth=0"), "newer data fold nothing in"
     page.keyboard.press("n")
     settle(page)
     assert "Undo" in page.inner_text("#call")
@@ -186,11 +209,8 @@ def test_message_tells_its_story(opened: Callable[..., Opened], data: ReportData
     """From word for word to the note that stands for it, with the copy that was recalled between them."""
     page = opened(data, "#view=message&message=1")
     story = page.inner_text("#message .card p")
-    assert (
-        "Sent word for word until call 6; recalled at call 7 (copy m14)" in story
-        or "word for word until call 9" in story
-    )
-    assert "in note s0-" in story
+    assert "Sent word for word until call 9; from call 10 on in note s0-" in story
+    assert "recalled at call 17 (copy m34) until call" in story
     assert data.texts[1] in page.inner_text("#message pre.text >> nth=0")
     assert "made.txt" in page.inner_text("#message .card")
 
@@ -206,7 +226,7 @@ def test_texts_are_searched_and_hits_open_their_message(opened: Callable[..., Op
     page.keyboard.type("the needle")
     page.keyboard.press("Enter")
     page.wait_for_selector("#message .hits li")
-    page.wait_for_function("document.querySelector('#message progress').hidden")
+    page.wait_for_selector("#message progress[hidden]", state="attached")
     assert page.inner_text("#message .hits").startswith("m61 assistant")
     page.click("#message .hits a")
     page.wait_for_selector("#message-body mark")
@@ -235,12 +255,13 @@ def test_table_has_a_row_for_each_of_the_data(opened: Callable[..., Opened], dat
 
 
 def test_map_says_of_each_place_what_follows_from_the_parts(opened: Callable[..., Opened], data: ReportData) -> None:
-    """Against a plain reading of the data, for places drawn at random."""
-    page, places = opened(data, "#view=map"), random.Random(7)  # noqa: S311
+    """Against a plain reading of the data, where states change, and for places drawn at random."""
+    page, drawn = opened(data, "#view=map"), random.Random(7)  # noqa: S311
     messages, calls = len(data.values["messages"]), len(data.values["calls"])
+    places = [(message, call) for message in (1, 4, 6, 34, 70) for call in (9, 18, 20, 37)]
+    places += [(drawn.randrange(messages), drawn.randrange(calls)) for _ in range(40)]
     wrong = []
-    for _ in range(60):
-        message, call = places.randrange(messages), places.randrange(calls)
+    for message, call in places:
         page.evaluate(f"location.hash = '#view=map&message={message}&call={call}'")
         settle(page)
         said = page.inner_text("#map-readout p >> nth=0")
@@ -310,6 +331,55 @@ def test_call_that_can_not_be_rebuilt_says_why(opened: Callable[..., Opened], da
     assert "unknown" in page.inner_text("#map-readout")
 
 
+def test_session_without_a_call_says_why(opened: Callable[..., Opened], data: ReportData) -> None:
+    """A live page may begin before the first one, and a first prompt may be too long."""
+    bare: dict[str, Any] = {
+        name: [] for name in ("calls", "parts", "compactions", "missing", "heaviest", "tools", "recalled")
+    }
+    everything = {"name": "send everything", "ours": False, "is_this": False, "tokens": [], "cached": [], "price": []}
+    values = data.values | bare | {"messages": data.values["messages"][:1], "policies": [everything]}
+    values |= {"totals": dict.fromkeys(data.values["totals"], 0) | {"messages": 1}}
+    for count in (1, 0):
+        page = opened(ReportData(values | {"messages": values["messages"][:count]}, data.texts))
+        for view in VIEWS:
+            page.click(f"#tab-{view}")
+            settle(page)
+            assert page.inner_text(f"#{view}")
+            page.mouse.move(500, 500)
+            page.keyboard.press("n")
+            page.keyboard.press("j")
+        page.click("#tab-overview")
+        settle(page)
+        assert "made does not fit" in page.inner_text("#questions")
+
+
+# What people ask, where they click, and what the page then says. docs/report.md tells them the same.
+QUESTIONS = {
+    "died of a prompt that was too long": (["#questions a[href*='errors']"], "#table-errors", "made does not fit"),
+    "what compaction took out": (["#questions a[href*='call=20']"], "#call .diff", "in place of"),
+    "where the words are": (["#questions a[href*='call=20']", ".diff button >> nth=1"], "#call .diff pre", "made"),
+    "a smaller prompt cost more": (["#questions dd >> nth=2 >> a"], "#call", "written again"),
+    "a tool result without its call": (["#questions dd >> nth=3 >> a"], "#message", "the result of the call in m15"),
+    "what fills the window": (["#questions a[href*='heaviest']"], "#table-heaviest", "m1"),
+    "the model does not know a file": (["#questions a[href*='missing']"], "#table-missing", "made.txt"),
+    "another policy": (["#questions a[href*='policies']"], "#table-policies", "send everything"),
+    "how sure the count is": (["#questions dd >> nth=7 >> a"], "#call", "Provider's report"),
+    "what was recalled": (["#questions a[href*='recalled']"], "#table-recalled", "m1\u2013m2"),
+    "what was sent at a call": (["#questions form button"], "#call", "The whole request"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_question_is_answered_after_two_clicks(opened: Callable[..., Opened], data: ReportData, question: str) -> None:
+    """At most, from the page as it opens."""
+    page, (clicks, where, answer) = opened(data), QUESTIONS[question]
+    assert len(clicks) <= 2
+    for click in clicks:
+        page.locator(click).first.click()
+        settle(page)
+    assert answer in page.locator(where).first.inner_text()
+
+
 # -- how it is used --------------------------------------------------------------------------------------------------
 
 
@@ -345,7 +415,8 @@ def test_views_are_tabs_for_mouse_and_keys(opened: Callable[..., Opened], data: 
     assert page.evaluate("document.activeElement.id") == "tab-overview"
     page.keyboard.press("?")
     assert page.is_visible("#keys")
-    page.keyboard.press("Escape")
+    page.click("#keys button")
+    assert not page.is_visible("#keys")
     page.keyboard.press("Tab")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
@@ -545,7 +616,14 @@ def test_no_text_runs_as_a_script(opened: Callable[..., Opened]) -> None:
         assert page.evaluate("document.querySelectorAll('iframe, object, embed, img, base, video, math').length") == 0
         assert page.evaluate("[...document.querySelectorAll('a')].every((a) => a.getAttribute('href').startsWith('#'))")
         assert page.evaluate("document.querySelectorAll('script, style, link, meta').length") <= only
-    page.evaluate("location.hash = '#view=message&message=0'")
+    for at in range(0, len(VECTORS), 9):
+        page.evaluate(f"location.hash = '#view=message&message={at}'")
+        page.wait_for_selector(f"#message h2:has-text('m{at}:')")
+        page.wait_for_timeout(20)
+        text = page.inner_text("#message-text pre.text")
+        assert re.sub("[\u2400-\u243f]|\u2039U.*?\u203a|\\s", "", text) == re.sub(
+            r"[\x00-\x20\u202e\u2066]", "", VECTORS[at]
+        )
     page.fill("#search", "<")
     page.keyboard.press("Enter")
     page.wait_for_selector("#message .hits li")
@@ -656,6 +734,6 @@ def test_page_without_data_waits_for_its_door(browser: Any, tmp_path: Path) -> N
         [report.values, report.texts],
     )
     page.click("#tab-message")
-    page.wait_for_function("document.querySelector('#message pre.text')?.textContent.includes('message 0')")
+    page.wait_for_selector("#message pre.text:has-text('message 0')")
     assert page_of(report) != path.read_text(encoding="utf-8")
     context.close()

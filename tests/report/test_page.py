@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from squidbot.report import page
-from squidbot.report.data import ReportData
+from squidbot.report.data import ReportData, without_text
 from squidbot.report.page import CHUNK_BYTES, SCRIPTS, page_around, page_of, write_page
-from tests.report.made import Made, without_text
+from tests.report.made import Made
 
 FOLDER = Path(page.__file__).parent / "page"
 BLOCK = re.compile(r'<script type="application/gzip" id="([\w-]+)"(?: data-first="(\d+)")?>([\w+/=]*)</script>')

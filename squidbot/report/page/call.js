@@ -5,10 +5,14 @@ let grower = null;
 
 function callView(root) {
   const { session, place } = app, number = Math.max(0, Math.min(place.call, session.calls.length - 1));
-  grower?.disconnect();
   if (!session.calls.length) return root.replaceChildren(make("p", {}, "There is no call yet."));
-  const call = session.calls[number], parts = session.partsOf(number);
-  root.replaceChildren(
+  const call = session.calls[number], key = JSON.stringify([number, call, session.changes.get(number), app.money]);
+  // Newer data of the same call leave it as it is: what is folded out stays so.
+  if (root.dataset.shows === key) return root.firstChild.replaceWith(callTools(number));
+  root.dataset.shows = key;
+  grower?.disconnect();
+  const parts = session.partsOf(number);
+  return root.replaceChildren(
     callTools(number), make("h2", {}, `Call ${number} of ${session.calls.length}`), callFacts(number, call),
     ...callTrouble(number, call), changeOf(number, call),
     make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number, session.difference(number)), answerOf(call));
@@ -34,7 +38,7 @@ function callFacts(number, call) {
     ["Verified", call.is_same ? "yes" : "no", call.is_same ? "byte for byte what was sent" : call.problem ?? "the rebuilt request differs from what was sent"],
   ];
   const where = [moment(call.time), app.session.values.lines.length > 1 ? `branch ${call.line}, its request ${call.request}` : ""].filter(Boolean).join(" \u00b7 ");
-  return make("div", {}, make("p", { class: "dim" }, where), make("dl", { class: "figures" }, rows.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("small", {}, note))))));
+  return make("div", {}, make("p", { class: "dim" }, where), make("dl", { class: "figures facts" }, rows.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("small", {}, note))))));
 }
 
 function callTrouble(number, call) {
@@ -58,7 +62,7 @@ function changeOf(number, call) {
   if (number && session.calls[number - 1].problem) box.append(make("p", {}, "The call before can't be rebuilt, so everything counts as new."));
   if (number && session.calls[number - 1].line !== call.line) box.append(make("p", {}, `The call before was on branch ${session.calls[number - 1].line}; this one is on branch ${call.line}.`));
   const again_ = again.length ? `; ${many(again.length, "part")} behind the change stayed as they were but had to be written again (${figure(session.tokens(again))} tokens)` : "";
-  box.append(make("p", {}, `${many(kept, "part")} at the beginning stayed, so the provider's cache could hold them${again_}. ${gone.length ? `${many(gone.length, "part")} left (${figure(session.tokens(gone))} tokens), ` : ""}${many(come.length, "part")} came (${figure(session.tokens(come))} tokens).`));
+  box.append(make("p", {}, `${kept ? `${many(kept, "part")} at the beginning stayed, so the provider's cache could hold ${kept === 1 ? "it" : "them"}` : "No part at the beginning stayed, so the provider's cache could hold none"}${again_}. ${gone.length ? `${many(gone.length, "part")} left (${figure(session.tokens(gone))} tokens), ` : ""}${many(come.length, "part")} came (${figure(session.tokens(come))} tokens).`));
   if (gone.length || come.length) box.append(differenceTable(gone, come));
   return box;
 }
@@ -66,7 +70,7 @@ function changeOf(number, call) {
 function changeStory(change) {
   const paid = change.pays_after === null ? "" : change.paid_at !== null ? ["It had paid for itself by ", callLink(change.paid_at), "."] : [`It would pay for itself after ${figure(Math.ceil(change.pays_after))} more calls; the next compaction, or the end, came first.`];
   const from = change.from === null ? "" : ["The first message that is sent in another way is ", messageLink(change.from), ". "];
-  const kept = change.kept === null ? "" : `The first ${figure(change.kept)} tokens stayed as they were. `;
+  const kept = change.kept === null ? "" : change.kept ? `The first ${figure(change.kept)} tokens stayed as they were. ` : "Nothing before it stayed as it was. ";
   const price = change.price === null ? "" : `Writing the rest again cost ${priced(change.price)}${change.summary_price ? `, its summaries ${priced(change.summary_price)}` : ""}. `;
   const restores = change.restores === null || change.restores === undefined ? "" : ` It is plan ${change.restores} again.`;
   return [make("p", {}, make("b", {}, changeWords({ ...change, price: null })), `, because ${word(CAUSES, change.cause)}.${restores}`), make("p", {}, from, kept, price, paid)];

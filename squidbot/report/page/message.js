@@ -6,7 +6,11 @@ function messageView(root) {
   const body = root.querySelector("#message-body");
   if (!session.messages.length) return body.replaceChildren(make("p", {}, "There is no message yet."));
   const number = Math.max(0, Math.min(place.message ?? 0, session.messages.length - 1)), message = session.messages[number];
-  body.replaceChildren(messageTools(number), make("h2", {}, `Message m${number}: ${message.role}`), messageFacts(message), storyOf(number), make("h3", {}, "Its text"), textBlock(message.text, FIRST_CHARACTERS, app.sought), ...nowInNote(number));
+  const key = JSON.stringify([number, message, app.sought]), isSame = body.dataset.shows === key;
+  body.dataset.shows = key;
+  // Newer data of the same message leave its text as it is: what is folded out stays so.
+  const text = isSame ? body.querySelector("#message-text") : make("div", { id: "message-text" }, make("h3", {}, "Its text"), textBlock(message.text, FIRST_CHARACTERS, app.sought));
+  body.replaceChildren(messageTools(number), make("h2", {}, `Message m${number}: ${message.role}`), messageFacts(message), storyOf(number), text, ...nowInNote(number));
 }
 
 function messageTools(number) {

@@ -49,7 +49,7 @@ function summary(values) {
   const all = values.totals, { limit } = values.window, everything = values.policies[0];
   const first = everything ? everything.tokens.findIndex((tokens, at) => tokens !== null && tokens > (app.session.calls[at]?.limit || limit)) : -1;
   const unit = app.money ? "in money" : "in tokens' worth: 1 is the price of one input token that is not cached";
-  const fit = first < 0 ? ["Sending everything would have fitted at each call."] : ["Sending everything would not have fitted from ", callLink(first), " on."];
+  const fit = !all.calls ? [] : first < 0 ? ["Sending everything would have fitted at each call."] : ["Sending everything would not have fitted from ", callLink(first), " on."];
   return [
     `${values.source === "replay" ? "This is a replay of a recording" : "This is a stored session"}: the model was called ${many(all.calls, "time")} in a conversation of ${many(all.messages, "message")}. squidbot kept each request within ${figure(limit)} tokens: it replaced older messages with notes ${many(all.compactions, "time")}, and kept every message in its store. `,
     ...fit, ` Prices are ${unit}. Calls and messages are numbered from 0.`,
@@ -59,20 +59,20 @@ function summary(values) {
 // -- ten questions ------------------------------------------------------------------------------------------------------
 
 function questions() {
-  if (!app.session.calls.length) return [];
-  return [fits, dropped, dearer, halved, eaters, unknown, policies, sure, recalled, atCall].flatMap((ask) => {
+  return (app.session.calls.length ? [fits, dropped, dearer, halved, eaters, unknown, policies, sure, recalled, atCall] : [fits]).flatMap((ask) => {
     const [question, ...answer] = ask(app.session);
     return [make("dt", {}, question), make("dd", {}, ...answer)];
   });
 }
 
 function fits({ calls: all, values }) {
-  const question = "Did a prompt get too long?", full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);
+  const question = "Did a prompt get too long?", [error] = values.errors;
+  const bad = error && [make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text ?? LEFT_OUT, " ", tableLink("errors", "All errors"), ". "];
+  if (!all.length) return [question, ...(bad ?? ["No call was made yet."])];
+  const full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);
   const fullest = all.reduce((best, call) => (full(call) > full(best) ? call : best));
   const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} tokens, at most ${figure(fullest.bound)} by the bound, of ${figure(fullest.limit)}.`];
-  const [error] = values.errors;
-  if (!error) return [question, "No. ", ...near];
-  return [question, make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text, " ", tableLink("errors", "All errors"), ". ", ...near];
+  return [question, ...(bad ?? ["No. "]), ...near];
 }
 
 function dropped({ values, calls: all }) {
@@ -113,7 +113,7 @@ function unknown({ values }) {
   const question = "Why does the model not know that file?", [row] = values.missing;
   if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), ": the story of the message says since when only a note stands for it."];
   if (!row) return [question, "No answer used a name that had been said and was not in its request."];
-  return [question, `${many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
+  return [question, `${values.missing.length === 1 ? "Once" : many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
 }
 
 function policies() {

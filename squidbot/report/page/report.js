@@ -3,7 +3,7 @@
 const VIEWS = { overview, map: mapView, call: callView, message: messageView, tables: tablesView };
 const PRINTED = ["overview", "map", "tables"];
 const app = {
-  session: null, width: 1000, texts: async () => "", money: false, off: new Set(), sorts: new Map(), cursor: null, search: null, sought: "",
+  session: null, width: 1000, texts: async () => "", money: false, off: new Set(), sorts: new Map(), rows: new Map(), cursor: null, search: null, sought: "",
   isPrinting: false, place: { view: "overview", call: 0, message: null, table: null, calls: null, messages: null },
 };
 const KEPT_AFTER_MS = 120;
@@ -17,6 +17,7 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 function open(values, loadTexts) {
   app.texts = loadTexts;
   app.sorts.clear();
+  app.rows.clear();
   update(values);
 }
 function update(values) {
@@ -165,7 +166,12 @@ addEventListener("hashchange", () => { clearTimeout(isKeeping); isKeeping = null
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 matchMedia("print").addEventListener("change", (event) => print(event.matches));
-new ResizeObserver(([entry]) => { app.width = entry.contentRect.width; redraw(); }).observe(document.getElementById("main"));
+// Its height changes whenever something is folded out: that is no reason to draw.
+new ResizeObserver(([entry]) => {
+  if (entry.contentRect.width === app.width) return;
+  app.width = entry.contentRect.width;
+  redraw();
+}).observe(document.getElementById("main"));
 readPlace();
 window.squidbotReport = { open, update };
 const packedFigures = document.getElementById("figures");

@@ -254,7 +254,8 @@ function findPairs(messages) {
 }
 
 async function workOut(states) {
-  while (!states.advance(SLICE_MS).isFinished) await pause();
+  // Newer data make it useless.
+  while (!states.advance(SLICE_MS).isFinished && app.session === states.session) await pause();
   return states;
 }
 
