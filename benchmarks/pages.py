@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 import squidbot
@@ -55,7 +56,7 @@ def _measured(engine: squidbot.Engine, exchanges: int) -> tuple[float, ...]:
     times["turns"].of(lambda: _talk(session, exchanges))
     for _ in range(ROUNDS):
         data = times["data"].of(lambda: report_data(Source(session.core, SCORING)))
-        times["page"].of(lambda data=data: page_of(data))
+        times["page"].of(partial(page_of, data))
     turns, built, page = (times[name].cpu_ms for name in ("turns", "data", "page"))
     size = len(page_of(data._replace(texts=[]))) / 1e3
     messages, calls = len(data.values["messages"]), len(data.values["calls"])

@@ -51,7 +51,8 @@ AS_SVG: Final = r"""
     made.textContent = text;
     root.append(made);
   };
-  const body = getComputedStyle(document.body), page = getComputedStyle(document.documentElement), top = 30, width = Math.round(box.width);
+  const body = getComputedStyle(document.body), page = getComputedStyle(document.documentElement);
+  const top = 30, width = Math.round(box.width);
   for (const one of document.querySelectorAll("pattern")) root.append(dress(one, one.cloneNode(true)));
   add("rect", { width: "100%", height: "100%", rx: 6, fill: page.backgroundColor });
   add("text", { x: 4, y: 19, "font-size": 15, "font-weight": 600, fill: body.color }, title);

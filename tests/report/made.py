@@ -10,6 +10,8 @@ from squidbot.report.data import GROUPS, ReportData
 
 TOOLS = ("read_file", "run", "search")
 READ, WRITE, OUTPUT = 0.1, 1.25, 5.0
+# A copy of the second and third message, which is brought back when only a note stands for them.
+COPY = 34
 
 
 @dataclass
@@ -63,7 +65,7 @@ class Made:
             "errors": [{"call": 7, "next": 7, "kind": "budget", "text": f"{self.name} does not fit"}],
             "heaviest": [{"message": 1, "tokens": 30, "calls": 9, "sent_tokens": 270}],
             "tools": [{"tool": self._tool(0), "results": 4, "tokens": 80, "sent_tokens": 300}],
-            "recalled": [{"message": 14, "call": 7, "tokens": 20, "of": "m1-m2"}],
+            "recalled": [{"message": COPY, "call": COPY // 2, "tokens": 20, "of": "m1-m2"}],
         }
         return ReportData(values | {"totals": self._totals(values)}, self.texts)
 
@@ -82,7 +84,7 @@ class Made:
             "turn": number // 10,
             "line": 1 if number >= 2 * self.calls - 8 else 0,
             "role": role,
-            "category": "recalled" if number == 14 else "forgotten" if number == 4 else "dialog",
+            "category": "recalled" if number == COPY else "forgotten" if number == 4 else "dialog",
             "time": 1_700_000_000.0 + number,
             "tokens": 20 + number % 30,
             "sent_tokens": 20 + number % 30,
@@ -107,7 +109,7 @@ class Made:
 
     def _raw(self, message: dict[str, Any]) -> int:
         group = {"assistant": "model"}.get(message["role"], message["role"])
-        how = {14: "recalled", 4: "forgotten", 6: "truncated"}.get(message["id"], "raw")
+        how = {COPY: "recalled", 4: "forgotten", 6: "truncated"}.get(message["id"], "raw")
         place = (message["id"], message["id"])
         others = {"role": message["role"], "tokens": message["tokens"], "text": message["text"]}
         return self._part("message", how, "recalled" if how == "recalled" else group, place, **others)

@@ -269,19 +269,24 @@ function largest([first, last]) {
   return best;
 }
 
+const LIMIT_IN_VIEW = 2.5;
 const TOKENS = {
   title: "Tokens of each call", height: 300, pick: largest,
   note: (size) => `Each column is one request to the model, from what it was made up. ${size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""}The dashed line is the limit. The thin line above a column is the bound that squidbot plans by: no provider should count more, and it stays below the limit. \u25bc (a stroke, where they are many) is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
   paint(chart) {
     const { session } = app, picked = chart.bars.map(largest), rows = picked.map((call) => session.calls[call]);
     const seen = session.seenGroups;
-    chart.axes(Math.max(...rows.map((call) => Math.max(call.tokens, call.bound || 0, call.limit || 0, call.reported?.input_tokens ?? 0))) * 1.03);
+    const peak = Math.max(...rows.map((call) => Math.max(call.tokens, call.bound || 0, call.reported?.input_tokens ?? 0))), limits = Math.max(...rows.map((call) => call.limit || 0));
+    // A limit far above would press all columns flat: then it is only named.
+    const isFar = limits > LIMIT_IN_VIEW * peak;
+    chart.axes((isFar ? peak * 1.1 : Math.max(peak, limits)) * 1.03);
     chart.stack(seen.map((group) => [group, fillOf(group), rows.map((call) => call.by[group] ?? 0)]));
     let limit = "";
     rows.forEach((call, at) => { const x = chart.x(chart.bars[at][0]); limit += `${at ? "L" : "M"}${x} ${chart.y(call.limit)}H${x + chart.step}`; });
     const bound = rows.map((call, at) => `${at ? "L" : "M"}${chart.x(chart.bars[at][0]).toFixed(1)} ${chart.y(call.bound || call.tokens).toFixed(1)}h${chart.step.toFixed(1)}`).join("");
-    chart.svg.append(draw("path", { class: "bound", d: bound }), draw("path", { class: "limit", d: limit }),
-      draw("text", { x: EDGE.left + 4, y: chart.y(rows[0].limit) + 13 }, `limit ${figure(rows[0].limit)}`));
+    chart.svg.append(draw("path", { class: "bound", d: bound }));
+    if (isFar) chart.svg.append(draw("text", { x: EDGE.left + 4, y: EDGE.top + 10 }, `the limit, ${figure(limits)}, is above this chart`));
+    else chart.svg.append(draw("path", { class: "limit", d: limit }), draw("text", { x: EDGE.left + 4, y: chart.y(rows[0].limit) + 13 }, `limit ${figure(rows[0].limit)}`));
     let reported = "";
     rows.forEach((call, at) => { if (call.reported) reported += `M${chart.x(chart.bars[at][0]) + chart.step / 2 - 2} ${chart.y(call.reported.input_tokens)}a2 2 0 1 0 4 0a2 2 0 1 0 -4 0`; });
     if (reported) chart.svg.append(draw("path", { class: "reported", d: reported }));

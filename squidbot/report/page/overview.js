@@ -113,7 +113,7 @@ function unknown({ values }) {
   const question = "Why does the model not know that file?", [row] = values.missing;
   if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), ": the story of the message says since when only a note stands for it."];
   if (!row) return [question, "No answer used a name that had been said and was not in its request."];
-  return [question, `${many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
+  return [question, `${values.missing.length === 1 ? "Once" : many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
 }
 
 function policies() {

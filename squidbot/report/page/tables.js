@@ -75,7 +75,7 @@ function heaviestOf(tool) {
 function tablesView(root) {
   const all = Object.entries(tablesOf(app.session)).filter(([name]) => !app.isPrinting || (name !== "messages" && name !== "calls"));
   const nav = make("nav", { class: "tools", "aria-label": "Tables" }, all.map(([name, [title, , rows]]) => tableLink(name, `${title} (${figure(rows.length)})`)));
-  root.replaceChildren(nav, ...all.map(([name, spec]) => make("div", { class: "wide", id: `table-${name}`, tabindex: -1 }, sortable(name, ...spec))));
+  root.replaceChildren(nav, ...all.map(([name, spec]) => make("div", { class: "anchor", id: `table-${name}`, tabindex: -1 }, sortable(name, ...spec))));
 }
 
 // How a text begins: it is filled in when it is unpacked.
@@ -96,13 +96,13 @@ function standing(message, call) {
 // A column in which no row has anything is left out.
 function sortable(name, title, help, rows, every) {
   const columns = every.filter(([, value], at) => at === 0 || !rows.length || rows.some((row) => { const found = value(row); return found !== null && found !== undefined && found !== ""; }));
-  const body = make("tbody"), sort = app.sorts.get(name), table = make("table", { "data-table": name });
+  const body = make("tbody"), sort = app.sorts.get(name), table = make("table", { "data-table": name, "aria-describedby": `help-${name}` });
   const sorted = sort ? sortedBy(rows, columns[sort.column][1], sort.isDown) : [...rows];
   const head = columns.map(([label, , , kind], column) => {
     const isBy = sort?.column === column, click = () => { app.sorts.set(name, { column, isDown: isBy ? !sort.isDown : kind === "num" && column > 0 }); resort(name, column); };
     return make("th", { scope: "col", class: kind, "aria-sort": isBy ? (sort.isDown ? "descending" : "ascending") : "none" }, make("button", { type: "button", click }, label, isBy ? (sort.isDown ? " \u25be" : " \u25b4") : ""));
   });
-  table.append(make("caption", {}, title, make("span", { class: "help" }, help)), make("thead", {}, make("tr", {}, head)), body);
+  table.append(make("caption", {}, title), make("thead", {}, make("tr", {}, head)), body);
   if (!rows.length) body.append(make("tr", {}, make("td", { colspan: columns.length, class: "dim" }, "None.")));
   const more = make("button", { type: "button", class: "more" });
   let at = 0;
@@ -114,7 +114,7 @@ function sortable(name, title, help, rows, every) {
   };
   more.addEventListener("click", () => { grow(ROWS_AT_ONCE * 10); app.rows.set(name, at); });
   grow(app.isPrinting ? Infinity : app.rows.get(name) ?? ROWS_AT_ONCE);
-  return make("div", {}, table, more);
+  return make("div", {}, make("div", { class: "wide" }, table), more, make("p", { class: "help", id: `help-${name}` }, help));
 }
 
 function rowOf(row, columns) {

@@ -92,8 +92,11 @@ function swatch(kind) {
 function plainSwatch(name) {
   const box = draw("rect", { width: 15, height: 13, rx: 2 });
   box.style.fill = name === "blank" ? "transparent" : `var(--${name})`;
-  return draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box);
+  const lines = HATCHED_STATES.has(name) && draw("path", { class: "hatch strong", d: "M-1 7L7 -1M2 13L15 0M9 14L16 7" });
+  return draw("svg", { class: "swatch", viewBox: "0 0 15 13", "aria-hidden": "true" }, box, lines);
 }
+// As the map hatches them.
+const HATCHED_STATES = new Set(["hidden", "forgotten", "truncated"]);
 
 // Shades alone would not do for notes: each level and each rare group has its own hatching.
 const HATCHES = {
