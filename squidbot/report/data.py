@@ -5,22 +5,28 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import DISTRIBUTION
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import PLAN
 from squidbot.core.messages import Category, Cost, Kind, Part
+from squidbot.core.ports import SupportsKinds
 from squidbot.core.settings import STRATEGIES
+from squidbot.core.transcript.bookkeeping import BROUGHT
+from squidbot.core.transcript.lines import COURSE, HEAD, LINE
 from squidbot.core.transcript.pins import PIN
+from squidbot.core.transcript.removals import FORGOTTEN, RETRACTION
 from squidbot.core.view.assembly import account
 from squidbot.core.view.marks import recalled_ids
 from squidbot.replay.metrics import PromptCache
 from squidbot.replay.recording import rendered
 from squidbot.replay.rivals import RIVALS, SendEverything
-from squidbot.report.requests import recorded_requests
+from squidbot.report.requests import RequestReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,6 +60,8 @@ _BY_KIND: Final = {
 _BY_ROLE: Final = {"user": "user", "assistant": "model", "tool": "tool", "system": "system"}
 
 
+# Records of these kinds come with changes of what was stored before, or of what it stands for.
+_CHANGING: Final = frozenset(kind.name for kind in (FORGOTTEN, RETRACTION, LINE, COURSE, HEAD, PIN, BROUGHT))
 _NO_CALLS: Final[tuple[ToolCall, ...]] = ()
 
 
@@ -94,13 +102,41 @@ def report_data(source: Source, now: float | None = None) -> ReportData:
     return _Builder(source).report(now)
 
 
+class GrowingReport:
+    """The report of a session that grows: what was read of it is not read again, unless any of it may have changed."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._builder: _Builder | None = None
+        self._basis: object = None
+
+    def report(self, source: Source, now: float | None = None) -> ReportData:
+        """Return the data as `report_data` does, and raise as that; rows that stay are the same objects."""
+        basis, builder = _basis(source.session), self._builder
+        if builder is None or basis is None or basis != self._basis or not builder.goes_on(source):
+            builder = _Builder(source)
+        self._builder, self._basis = builder, basis
+        return builder.report(now)
+
+
+def _basis(session: CoreSession) -> object:
+    """Return what differs as soon as rows of a session, or records of requests, may have changed; `None` if unknown."""
+    store = session.line.store
+    if not isinstance(store, SupportsKinds):
+        return None
+    kinds = store.kinds(session.session_id)
+    return session.window, {kind: count for kind, count in kinds.items() if kind.partition("@")[0] in _CHANGING}
+
+
 class _Builder:
     """Reads a session, and collects the values of its report."""
 
     def __init__(self, source: Source) -> None:
-        self._source, self._session = source, source.session
-        self._context = source.session.context
-        self._codecs = self._context.renderer.codecs
+        self._take(source)
+        self._reader = RequestReader()
+        self._requests: list[RecordedRequest] = []
+        self._said: list[dict[str, Any]] = []
+        self._billing = _Billing(source.charges)
         self._texts: dict[str, int] = {}
         self._parts: dict[Part, int] = {}
         self._shown: list[dict[str, Any]] = []
@@ -110,12 +146,31 @@ class _Builder:
         # The messages that a message is a copy of: "m17-m40", "" for found ones.
         self._recalls: dict[int, str] = {}
 
+    def _take(self, source: Source) -> None:
+        self._source, self._session = source, source.session
+        self._context = source.session.context
+        self._codecs = self._context.renderer.codecs
+
+    def goes_on(self, source: Source) -> bool:
+        """Take the session as it is now; return whether its requests go on from those that are known."""
+        self._take(source)
+        self._read()
+        known = self._billing.requests
+        return len(self._requests) >= len(known) and all(map(is_, self._requests, known))
+
+    def _read(self) -> None:
+        """Read what is new."""
+        self._said += self._messages()
+        # What another program has said meanwhile is of the next report.
+        read = self._reader.read(self._session)
+        self._requests = [one for one in read if one.record.messages <= len(self._said)]
+
     def report(self, now: float | None) -> ReportData:
         session, charges, window = self._session, self._source.charges, self._session.window
         lines = session.line
-        messages = [*self._messages()]
-        # What another program has said meanwhile is of the next report.
-        requests = [one for one in recorded_requests(session) if one.record.messages <= len(messages)]
+        if not self._said:
+            self._read()
+        messages, requests = [*self._said], self._requests
         calls = self._calls(requests)
         plans = [*_plans(session, requests)]
         values = {
@@ -136,7 +191,7 @@ class _Builder:
             "prices": charges.to_json(),
             "groups": [*GROUPS],
             "messages": messages,
-            "parts": self._shown,
+            "parts": [*self._shown],
             "calls": calls,
             "compactions": plans,
             "lines": [state._asdict() | {"runs": lines.on(state.number).runs} for state in lines.states()],
@@ -155,7 +210,7 @@ class _Builder:
         store, session_id = self._session.line.store, self._session.session_id
         lines = self._session.line
         pinned = PIN.state(lines, session_id).seqs
-        for first in range(0, store.head(session_id)[0], PAGE_MESSAGES):
+        for first in range(len(self._rows), store.head(session_id)[0], PAGE_MESSAGES):
             page = store.read(session_id, first, first + PAGE_MESSAGES - 1)
             for row in self._context.renderer.all_counted(page):
                 self._rows.append(row)
@@ -242,20 +297,26 @@ class _Builder:
 
     def _calls(self, requests: Sequence[RecordedRequest]) -> list[dict[str, Any]]:
         """Return the calls in order: each keeps the first parts of the one before, and adds others."""
-        cache, calls = PromptCache[_Item](self._source.charges), list[dict[str, Any]]()
-        stack = _Stack()
-        known: set[int] = set()
-        plan_id = -1
-        for at, request in enumerate(requests):
-            kept = stack.push(request.parts or (), self._numbered(request, stack), self._shown)
-            call = self._call(at, request, stack, kept)
-            call["cause"] = request.plan.cause if request.plan and request.record.plan_id != plan_id else None
-            added = sum(self._shown[number]["tokens"] for number in call["add"] if number not in known)
-            self._bill(call, request, added + (0 if known else call["outside"]), (cache, stack.items))
-            calls.append(call)
-            known.update(call["add"])
-            plan_id = request.record.plan_id
-        return calls
+        billing = self._billing
+        for request in requests[len(billing.requests) : -1]:
+            call = self._billed(request, billing)
+            billing.requests.append(request)
+            billing.calls.append(call)
+            billing.known.update(call["add"])
+        # The newest may come again, with its bill or its answer.
+        return [*billing.calls, *(self._billed(request, billing.copied()) for request in requests[-1:])]
+
+    def _billed(self, request: RecordedRequest, billing: _Billing) -> dict[str, Any]:
+        """Return the next call."""
+        stack, known = billing.stack, billing.known
+        kept = stack.push(request.parts or (), self._numbered(request, stack), self._shown)
+        call = self._call(len(billing.calls), request, stack, kept)
+        is_new = request.plan and request.record.plan_id != billing.plan_id
+        call["cause"] = request.plan.cause if request.plan and is_new else None
+        added = sum(self._shown[number]["tokens"] for number in call["add"] if number not in known)
+        self._bill(call, request, added + (0 if known else call["outside"]), (billing.cache, stack.items))
+        billing.plan_id = request.record.plan_id
+        return call
 
     def _numbered(self, request: RecordedRequest, stack: _Stack) -> list[int]:
         """Return the numbers of a request's parts; those that it shares with the request before are known."""
@@ -426,6 +487,12 @@ class _Stack:
         self.tokens = 0
         self._parts: Sequence[Part] = ()
 
+    def copied(self) -> _Stack:
+        """Return a copy, which changes by itself."""
+        other = copy(self)
+        other.items, other.groups = [*self.items], self.groups.copy()
+        return other
+
     def shared(self, parts: Sequence[Part]) -> int:
         """Return how many parts of another request are, from the first, the same objects."""
         pairs = enumerate(zip(self._parts, parts, strict=False))
@@ -444,6 +511,22 @@ class _Stack:
         self.items[kept:] = [_Item(number, Cost(shown[number]["tokens"], 0)) for number in numbers[kept:]]
         self.numbers, self._parts = numbers, parts
         return kept
+
+
+class _Billing:
+    """The calls so far, and what the next one depends on: the request before it, the cache, the parts ever sent."""
+
+    def __init__(self, charges: Charges) -> None:
+        self.stack, self.cache, self.plan_id = _Stack(), PromptCache[_Item](charges), -1
+        self.requests: list[RecordedRequest] = []
+        self.calls: list[dict[str, Any]] = []
+        self.known: set[int] = set()
+
+    def copied(self) -> _Billing:
+        """Return a copy for one call more, which is not kept."""
+        other = copy(self)
+        other.stack, other.cache = self.stack.copied(), copy(self.cache)
+        return other
 
 
 def _raw(row: StoredMessage) -> Part:

@@ -15,7 +15,7 @@ from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.recall.history import SearchRequest, hits_of, speaker
 from squidbot.core.transcript.goals import stored_goals
 from squidbot.plugins.store_tools import SessionOwners
-from squidbot.report.data import Source, report_data
+from squidbot.report.data import Source
 from squidbot.report.listing import SessionRows, charges_for, id_of, key_of
 from squidbot.report.snapshots import ReportCache
 from squidbot.services.forget import forget_messages
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Scope
     from squidbot.core.memory.view import Memories
     from squidbot.core.recall.history import HistoryHit
-    from squidbot.report.data import ReportData
+    from squidbot.report.data import GrowingReport, ReportData
     from squidbot.report.gate import Viewer
     from squidbot.report.listing import ShownStore
 
@@ -74,10 +74,10 @@ class StorePages:
             raise NotFoundError("there is no such session")
         return session_id
 
-    def _built(self, session_id: str) -> ReportData:
+    def _built(self, session_id: str, growing: GrowingReport) -> ReportData:
         session = self._place.session(session_id)
         charges = charges_for(self._place.wired.loaded, session.window.model)
-        return report_data(Source(session, charges), time.time())
+        return growing.report(Source(session, charges), time.time())
 
     # -- lists -----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from squidbot.core.transcript.pins import Pins
 from squidbot.core.view.current import PLAN, CurrentView, empty_view, marked, view_under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from squidbot.core.messages import Part, Record, Usage
     from squidbot.core.session import CoreSession
@@ -54,35 +54,60 @@ def recorded_requests(session: CoreSession) -> list[RecordedRequest]:
         DamagedStoreError: a record can't be read.
         StoreError: the store failed.
     """
-    context, found = session.context, dict[tuple[int, int, int], RecordedRequest]()
-    markers = marked(context)
-    for line in reversed([*session.line.all()]):
-        on = _Line(context._replace(transcripts=line), line, _plans(line), markers)
-        for request in on.requests():
-            place = (line.line, request.record.messages, request.number if request.record.messages < 0 else -1)
-            found[place] = request
-    return sorted(found.values(), key=lambda one: (one.record.messages < 0, one.record.messages, one.line, one.number))
+    return RequestReader().read(session)
 
 
-def _plans(line: LineStore) -> Mapping[int, PlanRecord]:
-    """Return the plans of a line by their numbers."""
-    every = (PlanRecord.from_json(record.body) for record in line.records(line.session_id, PLAN))
-    return {plan.plan_id: plan for plan in every}
+class RequestReader:
+    """Reads the recorded requests of a session that grows: a request that it has read is not rebuilt again.
+
+    Only for a session of which nothing was forgotten or withdrawn since, on the same lines.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._lines: dict[int, _Line] = {}
+        self._found: dict[tuple[int, int, int], RecordedRequest] = {}
+
+    def read(self, session: CoreSession) -> list[RecordedRequest]:
+        """Return all requests, known ones as the same objects; as `recorded_requests`, and raises as that."""
+        markers = marked(session.context)
+        for line in reversed([*session.line.all()]):
+            on = self._lines.setdefault(line.line, _Line())
+            on.go_on(session.context._replace(transcripts=line), line, markers)
+            for request in on.requests():
+                place = (line.line, request.record.messages, request.number if request.record.messages < 0 else -1)
+                self._found[place] = request
+        every = self._found.values()
+        return sorted(every, key=lambda one: (one.record.messages < 0, one.record.messages, one.line, one.number))
 
 
 class _Line:
     """One line of a session, whose requests are rebuilt one behind the other."""
 
-    def __init__(
-        self, context: SessionContext, line: LineStore, plans: Mapping[int, PlanRecord], markers: Markers
-    ) -> None:
-        self._context, self._line, self._plans, self._markers = context, line, plans, markers
+    _context: SessionContext
+    _line: LineStore
+    _markers: Markers
+
+    def __init__(self) -> None:
+        # The plans by their numbers, how many were read, and the first request that was not.
+        self._plans: dict[int, PlanRecord] = {}
+        self._read_plans, self._next = 0, -1
         # The newest view, and the plan that it was made under.
         self._view: CurrentView | None = None
 
+    def go_on(self, context: SessionContext, line: LineStore, markers: Markers) -> None:
+        """Take the line as it is now."""
+        self._context, self._line, self._markers = context, line, markers
+        records = line.records(line.session_id, PLAN, self._read_plans)
+        self._read_plans += len(records)
+        self._plans |= {plan.plan_id: plan for plan in (PlanRecord.from_json(record.body) for record in records)}
+
     def requests(self) -> Iterator[RecordedRequest]:
+        """Yield the requests that were not read before."""
         session_id = self._line.session_id
-        for record in self._line.records(session_id, REQUEST, self._line.inherited(REQUEST)):
+        first = self._next if self._next >= 0 else self._line.inherited(REQUEST)
+        for record in self._line.records(session_id, REQUEST, first):
+            self._next = record.number + 1
             yield self._request(record)
 
     def _request(self, record: Record) -> RecordedRequest:

@@ -8,10 +8,11 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.threads import SharedLock
 from squidbot.core.errors import NotFoundError
+from squidbot.report.data import GrowingReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 # for other builds don't count.
 REST_FACTOR: Final = 10.0
 # The most characters of figures and texts that are kept; the newest session stays, however long it is.
-MOST_CHARS: Final = 64 * 2**20
+MOST_CHARS: Final = 128 * 2**20
+# What figures and texts take beside their own length: the rows that they are made from, and the session's messages.
+FIGURE_FACTOR: Final = 3
+TEXT_FACTOR: Final = 2
 # A page that is further behind gets everything anew.
 MOST_VERSIONS: Final = 32
 
+_WITH_TEXTS: Final = frozenset({"messages", "parts"})
 _encoded: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -53,6 +58,8 @@ class _Snapshot:
     Attributes:
         epoch: names the numbers of texts; begins every version.
         texts, numbers: the texts, and their numbers: a text keeps its number while the epoch lasts.
+        growing: what was read of the session.
+        rows: what the lists were made from: a row that is the same object is not written again.
         known: older versions, each with how many entries of each list it has in common with the newest one.
     """
 
@@ -64,6 +71,8 @@ class _Snapshot:
     texts: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
     known: OrderedDict[str, dict[str, int]] = field(default_factory=OrderedDict)
+    growing: GrowingReport = field(default_factory=GrowingReport)
+    rows: dict[str, list[Any]] = field(default_factory=dict)
     chars: int = 0
     built_at: float = 0.0
     seconds: float = 0.0
@@ -77,17 +86,26 @@ class _Snapshot:
         numbers = [self.numbers.setdefault(text, len(self.numbers)) for text in data.texts]
         if len(self.numbers) > len(data.texts):
             return False
-        values = dict(data.values)
-        for name in ("messages", "parts"):
-            values[name] = [{**one, "text": numbers[one["text"]]} for one in values[name]]
-        lists = {name: [*map(_encoded, value)] for name, value in values.items() if isinstance(value, list)}
+        rows = {name: value for name, value in data.values.items() if isinstance(value, list)}
+        lists = {name: self._written(name, value, numbers) for name, value in rows.items()}
         self._keep_versions(lists)
-        self.lists, self.head, self.number = lists, head, self.number + 1
-        self.values = _encoded({name: value for name, value in values.items() if name not in lists})
+        self.lists, self.rows, self.head, self.number = lists, rows, head, self.number + 1
+        self.values = _encoded({name: value for name, value in data.values.items() if name not in lists})
         self.texts = [*self.numbers]
         chars = sum(len(one) for every in lists.values() for one in every)
-        self.chars = chars + sum(map(len, self.texts)) + len(self.values)
+        self.chars = FIGURE_FACTOR * chars + TEXT_FACTOR * sum(map(len, self.texts)) + len(self.values)
         return True
+
+    def _written(self, name: str, rows: Sequence[Any], numbers: Sequence[int]) -> list[str]:
+        """Return the rows of a list as JSON."""
+        before, written = self.rows.get(name, ()), self.lists.get(name, ())
+        pairs = zip(before, rows, strict=False)
+        kept = next((at for at, (one, other) in enumerate(pairs) if one is not other), min(len(before), len(rows)))
+        if name in _WITH_TEXTS:
+            new = [_encoded({**one, "text": numbers[one["text"]]}) for one in rows[kept:]]
+        else:
+            new = [*map(_encoded, rows[kept:])]
+        return [*written[:kept], *new]
 
     def _keep_versions(self, lists: Mapping[str, Sequence[str]]) -> None:
         """Note how much of the versions before the newer figures have, too."""
@@ -124,7 +142,7 @@ class ReportCache:
 
     def __init__(
         self,
-        build: Callable[[str], ReportData],
+        build: Callable[[str, GrowingReport], ReportData],
         head: Callable[[str], Head],
         *,
         most_chars: int = MOST_CHARS,
@@ -133,7 +151,8 @@ class ReportCache:
     ) -> None:
         """Take what builds a session's data, what tells its numbers of messages and records, and clocks.
 
-        `clock` and `spent` return seconds: those that have passed, and those that this thread has computed.
+        `build` also gets what was read of the session before. `clock` and `spent` return seconds: those that have
+        passed, and those that this thread has computed.
         """
         self._build, self._head, self._most_chars = build, head, most_chars
         self._clock, self._spent = clock, spent
@@ -190,11 +209,11 @@ class ReportCache:
         if held and (held.head == head or now < held.built_at + REST_FACTOR * held.seconds):
             return self._keep(session_id, held)
         spent = self._spent()
-        data = self._build(session_id)
         made = held or _Snapshot()
+        data = self._build(session_id, made.growing)
         with self._lock:  # `text` must not read it half
             if not made.take(data, head):
-                made = _Snapshot()
+                made = _Snapshot(growing=made.growing)
                 made.take(data, head)
         made.built_at = self._clock()
         made.seconds = self._spent() - spent
