@@ -113,10 +113,12 @@ class GrowingReport:
     def report(self, source: Source, now: float | None = None) -> ReportData:
         """Return the data as `report_data` does, and raise as that; rows that stay are the same objects."""
         basis, builder = _basis(source.session), self._builder
+        self._builder = None  # what fails halfway is not gone on with
         if builder is None or basis is None or basis != self._basis or not builder.goes_on(source):
             builder = _Builder(source)
+        made = builder.report(now)
         self._builder, self._basis = builder, basis
-        return builder.report(now)
+        return made
 
 
 def _basis(session: CoreSession) -> object:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot.core.errors import StoreError
 from squidbot.replay.terms import SCORING
+from squidbot.report import data
 from squidbot.report.data import GrowingReport, Source, report_data
 from squidbot.report.requests import RequestReader
 
@@ -82,3 +84,27 @@ def test_a_report_that_goes_on_is_the_one_made_anew(window_tokens: int) -> None:
     for part in ("messages", "parts", "calls"):
         shared = sum(one is other for one, other in zip(before[part], after[part], strict=False))
         assert shared >= len(before[part]) - 1, part
+
+
+def test_a_failure_leaves_nothing_half_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next report is whole again."""
+    growing, reads = GrowingReport(), RequestReader.read
+    with squidbot.load({"window": {"default": 3_000}}) as engine:
+        session = engine.session("s")
+        talk(session, 3)
+        growing.report(Source(session.core, SCORING))
+        talk(session, 3)
+
+        def fails(*_: object) -> list[RecordedRequest]:
+            raise StoreError("the disk failed")
+
+        monkeypatch.setattr(RequestReader, "read", fails)
+        with pytest.raises(StoreError):
+            growing.report(Source(session.core, SCORING))
+        monkeypatch.setattr(data._Builder, "_text", fails)
+        with pytest.raises(StoreError):
+            growing.report(Source(session.core, SCORING))
+        monkeypatch.undo()
+        assert RequestReader.read is reads
+        source = Source(session.core, SCORING)
+        assert growing.report(source) == report_data(source)
