@@ -25,6 +25,7 @@ from squidbot.report.requests import recorded_requests
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from squidbot.core.last_request import LastRequest
     from squidbot.core.messages import StoredMessage, ToolCall
     from squidbot.core.plan import PlanRecord
     from squidbot.core.session import CoreSession
@@ -286,13 +287,19 @@ class _Builder:
             "add": stack.numbers[kept:],
             "tokens": sum(groups.values()),
             "bound": record.certified or record.cost.bound,
-            "limit": record.limit.bound,
+            "limit": self._room(record) if record.certified else record.limit.bound,
             "outside": outside,
             "by": {name: groups[name] for name in GROUPS if groups[name]},
             "is_same": request.is_same,
             "problem": request.problem or None,
             "output": self._messages_cost(answer),
         }
+
+    def _room(self, record: LastRequest) -> int:
+        """Return the window's room for input: what bounds by earlier bills are kept within."""
+        window = self._session.window
+        reserve = record.reserve_under(window)
+        return window.window_tokens - (reserve.tokens if reserve else window.reserved_output_tokens)
 
     def _messages_cost(self, seq: int | None) -> int:
         return 0 if seq is None else self._counted(_raw(self._rows[seq]), self._rows[seq].cost.estimate)

@@ -85,6 +85,18 @@ def test_calls_are_the_recorded_requests_word_for_word() -> None:
             assert set(call["by"]) <= set(GROUPS)
 
 
+def test_bound_and_limit_of_a_call_are_of_one_kind() -> None:
+    """By earlier bills both, or both as counted: as the request's own report has them."""
+    with opened() as engine:
+        session = engine.session("s", window_tokens=2_000)
+        talk(session, 14, input_tokens=1_300, output_tokens=10)
+        calls = data_of(session).values["calls"]
+        made = [session.core.request(call["request"]) for call in calls]
+        assert any(one.certified_tokens for one in made)
+        assert [(call["bound"], call["limit"]) for call in calls] == [one.report.usage[:2] for one in made]
+        assert all(call["bound"] <= call["limit"] for call in calls)
+
+
 def test_states_of_parts() -> None:
     """Cut on arrival, cut later, notes with a level, and the reason of each."""
     with opened() as engine:
