@@ -25,6 +25,7 @@ from squidbot.report.requests import recorded_requests
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from squidbot.core.last_request import LastRequest
     from squidbot.core.messages import StoredMessage, ToolCall
     from squidbot.core.plan import PlanRecord
     from squidbot.core.session import CoreSession
@@ -57,7 +58,7 @@ _BY_ROLE: Final = {"user": "user", "assistant": "model", "tool": "tool", "system
 _NO_CALLS: Final[tuple[ToolCall, ...]] = ()
 
 
-class Source(NamedTuple):
+class ReportSource(NamedTuple):
     """Where a report's data come from, and how its figures are made.
 
     Attributes:
@@ -84,7 +85,7 @@ class ReportData(NamedTuple):
         return {**self.values, "texts": self.texts}
 
 
-def report_data(source: Source, now: float | None = None) -> ReportData:
+def report_data(source: ReportSource, now: float | None = None) -> ReportData:
     """Return the data of a session; `now` is when, in seconds since 1970.
 
     Raises:
@@ -97,7 +98,7 @@ def report_data(source: Source, now: float | None = None) -> ReportData:
 class _Builder:
     """Reads a session, and collects the values of its report."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ReportSource) -> None:
         self._source, self._session = source, source.session
         self._context = source.session.context
         self._codecs = self._context.renderer.codecs
@@ -286,13 +287,19 @@ class _Builder:
             "add": stack.numbers[kept:],
             "tokens": sum(groups.values()),
             "bound": record.certified or record.cost.bound,
-            "limit": record.limit.bound,
+            "limit": self._room(record) if record.certified else record.limit.bound,
             "outside": outside,
             "by": {name: groups[name] for name in GROUPS if groups[name]},
             "is_same": request.is_same,
             "problem": request.problem or None,
             "output": self._messages_cost(answer),
         }
+
+    def _room(self, record: LastRequest) -> int:
+        """Return the window's room for input: what bounds by earlier bills are kept within."""
+        window = self._session.window
+        reserve = record.reserve_under(window)
+        return window.window_tokens - (reserve.tokens if reserve else window.reserved_output_tokens)
 
     def _messages_cost(self, seq: int | None) -> int:
         return 0 if seq is None else self._counted(_raw(self._rows[seq]), self._rows[seq].cost.estimate)
@@ -321,16 +328,20 @@ class _Builder:
         }
 
     def _everything(self, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return what the same calls would cost if each sent everything that was said on its line before it."""
+        """Return what the same calls would cost if each sent everything that was said on its line before it.
+
+        Where a provider has reported usage, it is billed in the provider's tokens, and cached only if it caches.
+        """
         charges, costs = self._source.charges, [self._messages_cost(row.seq) for row in self._rows]
         row: dict[str, Any] = {
-            "name": "send everything",
+            "name": EVERYTHING,
             "ours": False,
             "is_this": False,
             "tokens": [],
             "cached": [],
             "price": [],
         }
+        scale, caches = _scale(calls)
         before, sent_at = 0, -math.inf
         sums: dict[int, tuple[list[int], list[int]]] = {}
         for call in calls:
@@ -341,9 +352,9 @@ class _Builder:
                 sums[call["line"]] = has, [0, *(total := total + costs[seq] for seq in has)]
             has, added = sums[call["line"]]
             answer = call["answer"] if call["answer"] is not None else len(self._rows)
-            tokens = added[bisect_left(has, answer)] + call["outside"]
+            tokens = round(scale * (added[bisect_left(has, answer)] + call["outside"]))
             now = call["time"] or 0.0
-            cached = min(tokens, charges.cached(before)) if now - sent_at <= charges.ttl_seconds else 0
+            cached = min(tokens, charges.cached(before)) if caches and now - sent_at <= charges.ttl_seconds else 0
             row["tokens"].append(tokens)
             row["cached"].append(cached)
             row["price"].append(charges.request(tokens, cached))
@@ -449,6 +460,16 @@ def _raw(row: StoredMessage) -> Part:
     """Return a message as a part that was never cut."""
     part = Part(Kind.MESSAGE, row.role, row.cost, row.seq, row.seq, row.payload, row.codec)
     return part._replace(call_ids=row.call_ids, result_ids=row.result_ids)
+
+
+def _scale(calls: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
+    """Return how many of a provider's tokens one of ours is, and whether it caches; (1, True) without its reports."""
+    reported = [call for call in calls if call["reported"]]
+    if not reported:
+        return 1.0, True
+    billed = sum(call["reported"]["input_tokens"] for call in reported)
+    own = sum(call["tokens"] for call in reported)
+    return billed / max(1, own), any(call["reported"]["cached_tokens"] for call in reported)
 
 
 def _group(part: Part, level: str) -> str:
