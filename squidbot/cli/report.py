@@ -17,7 +17,7 @@ from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
 from squidbot.replay.terms import Charges, charges_of
 from squidbot.report.data import ReportSource, replayed_data, report_data, without_text
-from squidbot.report.page import write_page
+from squidbot.report.page import check_replaces, write_page
 from squidbot.services.forget import WrittenFile, digest_of, note_written
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ class ReplayPages:
     """The pages of replayed conversations: one file, or (`html` is a folder or ends in a slash) one for each."""
 
     def __init__(self, html: str, terms: Terms, *, no_text: bool, keeps_secrets: bool) -> None:
-        """Take the terms of the replay; nothing is written yet."""
+        """Take the terms of the replay; nothing is written yet.
+
+        Raises:
+            SquidbotError: the file exists, and is no report.
+        """
+        check_replaces(Path(html))
         self._html, self._terms, self._no_text = html, terms, no_text
         self._redact = str if keeps_secrets else Redactor().redacted
         self._found: list[tuple[ReportData, ReplayOutcome]] = []

@@ -7,11 +7,13 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import DISTRIBUTION
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import PLAN
+from squidbot.core.last_request import NOTHING
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.transcript.pins import PIN
@@ -332,7 +334,7 @@ class _Builder:
 
         Where a provider has reported usage, it is billed in the provider's tokens, and cached only if it caches.
         """
-        charges, costs = self._source.charges, [self._messages_cost(row.seq) for row in self._rows]
+        charges, costs = self._source.charges, [(self._messages_cost(row.seq), row.cost.bound) for row in self._rows]
         row: dict[str, Any] = {
             "name": EVERYTHING,
             "ours": False,
@@ -340,24 +342,26 @@ class _Builder:
             "tokens": [],
             "cached": [],
             "price": [],
+            "over": [],
         }
         scale, caches = _scale(calls)
         before, sent_at = 0, -math.inf
-        sums: dict[int, tuple[list[int], list[int]]] = {}
+        sums: dict[int, tuple[list[int], list[Cost]]] = {}
         for call in calls:
             if call["line"] not in sums:
                 runs = self._session.line.on(call["line"]).runs
                 has = [seq for first, last in runs for seq in range(first, last + 1)]
-                total = 0
-                sums[call["line"]] = has, [0, *(total := total + costs[seq] for seq in has)]
+                sums[call["line"]] = has, [*accumulate((Cost(*costs[seq]) for seq in has), Cost.plus, initial=NOTHING)]
             has, added = sums[call["line"]]
             answer = call["answer"] if call["answer"] is not None else len(self._rows)
-            tokens = round(scale * (added[bisect_left(has, answer)] + call["outside"]))
+            said = added[bisect_left(has, answer)]
+            tokens = round(scale * (said.estimate + call["outside"]))
             now = call["time"] or 0.0
             cached = min(tokens, charges.cached(before)) if caches and now - sent_at <= charges.ttl_seconds else 0
             row["tokens"].append(tokens)
             row["cached"].append(cached)
             row["price"].append(charges.request(tokens, cached))
+            row["over"].append(round(scale * (said.bound + call["outside"])) > call["limit"])
             before, sent_at = tokens, now
         return row
 
@@ -564,9 +568,7 @@ def replayed_data(
             rewritten = bill.tokens - bill.cached_tokens - new
             call |= {"cached": bill.cached_tokens, "new": new, "rewritten": rewritten, "price": bill.price}
     calls = [*by_answer.values()]
-    others = [_policy(row, place, calls) for row in rows if row.name != EVERYTHING]
-    for row in others:
-        row["is_this"] = row["name"] == label
+    policies = [_policy(row, place, calls, label) for row in rows] or values["policies"]
     at = {call["answer"]: call["call"] for call in calls}
     missing = sorted(
         {"call": at[one.answer], "name": one.name, "age": one.age, "said": one.seen}.items()
@@ -576,19 +578,20 @@ def replayed_data(
     values |= {
         "source": "replay",
         "calls": calls,
-        "policies": [values["policies"][0], *others],
+        "policies": policies,
         "missing": [dict(one) for one in missing],
         "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
 
-def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]], label: str) -> dict[str, Any]:
     bills = {bill.answer: bill for bill in row.bills[place]}
     found = [bills.get(call["answer"]) for call in calls]
     return {
         "name": row.name,
         "ours": row.ours,
+        "is_this": row.name == label,
         "tokens": [bill.tokens if bill else None for bill in found],
         "cached": [bill.cached_tokens if bill else None for bill in found],
         "price": [bill.price if bill else None for bill in found],

@@ -125,6 +125,15 @@ def test_page_takes_no_input_file(tmp_path: Path) -> None:
         assert not (tmp_path / "x").exists()
 
 
+def test_page_that_can_not_be_written_is_refused_before_the_replay(tmp_path: Path) -> None:
+    """A file of somebody else's stays; nothing is replayed for it."""
+    (tmp_path / "r.html").write_text("mine", encoding="utf-8")
+    done = replayed(tmp_path, "--store", f"{tmp_path}/s.db")
+    assert done.exit_code == 1
+    assert "is no report" in done.output
+    assert not (tmp_path / "s.db").exists()
+
+
 def test_secrets_stay_out_of_pages_unless_kept(tmp_path: Path) -> None:
     """Of texts; figures alone have none anyway."""
 
