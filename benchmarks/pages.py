@@ -11,7 +11,7 @@ from benchmarks.clocks import Times
 from benchmarks.report import Bar, Result, Table
 from benchmarks.ticks import words
 from squidbot.replay.terms import SCORING
-from squidbot.report.data import Source, report_data
+from squidbot.report.data import ReportSource, report_data
 from squidbot.report.page import page_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _measured(engine: squidbot.Engine, exchanges: int) -> tuple[float, ...]:
     times, session = {name: Times() for name in ("turns", "data", "page")}, engine.session("s", window_tokens=8_000)
     times["turns"].of(lambda: _talk(session, exchanges))
     for _ in range(ROUNDS):
-        data = times["data"].of(lambda: report_data(Source(session.core, SCORING)))
+        data = times["data"].of(lambda: report_data(ReportSource(session.core, SCORING)))
         times["page"].of(partial(page_of, data))
     turns, built, page = (times[name].cpu_ms for name in ("turns", "data", "page"))
     size = len(page_of(data._replace(texts=[]))) / 1e3

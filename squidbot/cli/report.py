@@ -16,8 +16,8 @@ from squidbot.replay.dump import file_name, is_folder
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
 from squidbot.replay.terms import Charges, charges_of
-from squidbot.report.data import Source, replayed_data, report_data, without_text
-from squidbot.report.page import write_page
+from squidbot.report.data import ReportSource, replayed_data, report_data, without_text
+from squidbot.report.page import check_replaces, write_page
 from squidbot.services.forget import WrittenFile, digest_of, note_written
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
         charges_of(prices) if prices else Charges.of(loaded.settings.prices, loaded.prices(seen.core.window.model))
     )
     redact = str if keeps_secrets else place.wired.remembering.redactor.redacted
-    return report_data(Source(seen.core, charges, redact), time.time())
+    return report_data(ReportSource(seen.core, charges, redact), time.time())
 
 
 def _written(place: OpenStore, name: str, data: ReportData, out: str) -> str:
@@ -98,7 +98,12 @@ class ReplayPages:
     """The pages of replayed conversations: one file, or (`html` is a folder or ends in a slash) one for each."""
 
     def __init__(self, html: str, terms: Terms, *, no_text: bool, keeps_secrets: bool) -> None:
-        """Take the terms of the replay; nothing is written yet."""
+        """Take the terms of the replay; nothing is written yet.
+
+        Raises:
+            SquidbotError: the file exists, and is no report.
+        """
+        check_replaces(Path(html))
         self._html, self._terms, self._no_text = html, terms, no_text
         self._redact = str if keeps_secrets else Redactor().redacted
         self._found: list[tuple[ReportData, ReplayOutcome]] = []
@@ -107,7 +112,9 @@ class ReplayPages:
         """Read the session of an outcome."""
         reader, ruler = Reader(conversation, CODECS), Ruler(self._terms.meter.physical)
         # As the tables of a replay count.
-        source = Source(session, self._terms.charges, self._redact, lambda part: ruler.cost(reader.of(part)).estimate)
+        source = ReportSource(
+            session, self._terms.charges, self._redact, lambda part: ruler.cost(reader.of(part)).estimate
+        )
         self._found.append((report_data(source), outcome))
 
     def write(self, rows: Sequence[PolicyRow]) -> str:

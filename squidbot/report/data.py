@@ -8,12 +8,14 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import accumulate
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import DISTRIBUTION
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import PLAN
+from squidbot.core.last_request import NOTHING
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.ports import SupportsKinds
 from squidbot.core.settings import STRATEGIES
@@ -31,6 +33,7 @@ from squidbot.report.requests import RequestReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from squidbot.core.last_request import LastRequest
     from squidbot.core.messages import StoredMessage, ToolCall
     from squidbot.core.plan import PlanRecord
     from squidbot.core.session import CoreSession
@@ -65,7 +68,7 @@ _CHANGING: Final = frozenset(kind.name for kind in (FORGOTTEN, RETRACTION, LINE,
 _NO_CALLS: Final[tuple[ToolCall, ...]] = ()
 
 
-class Source(NamedTuple):
+class ReportSource(NamedTuple):
     """Where a report's data come from, and how its figures are made.
 
     Attributes:
@@ -92,7 +95,7 @@ class ReportData(NamedTuple):
         return {**self.values, "texts": self.texts}
 
 
-def report_data(source: Source, now: float | None = None) -> ReportData:
+def report_data(source: ReportSource, now: float | None = None) -> ReportData:
     """Return the data of a session; `now` is when, in seconds since 1970.
 
     Raises:
@@ -110,7 +113,7 @@ class GrowingReport:
         self._builder: _Builder | None = None
         self._basis: object = None
 
-    def report(self, source: Source, now: float | None = None) -> ReportData:
+    def report(self, source: ReportSource, now: float | None = None) -> ReportData:
         """Return the data as `report_data` does, and raise as that; rows that stay are the same objects."""
         basis, builder = _basis(source.session), self._builder
         self._builder = None  # what fails halfway is not gone on with
@@ -133,7 +136,7 @@ def _basis(session: CoreSession) -> object:
 class _Builder:
     """Reads a session, and collects the values of its report."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ReportSource) -> None:
         self._take(source)
         self._reader = RequestReader()
         self._requests: list[RecordedRequest] = []
@@ -148,14 +151,18 @@ class _Builder:
         # The messages that a message is a copy of: "m17-m40", "" for found ones.
         self._recalls: dict[int, str] = {}
 
-    def _take(self, source: Source) -> None:
+    def _take(self, source: ReportSource) -> None:
         self._source, self._session = source, source.session
         self._context = source.session.context
         self._codecs = self._context.renderer.codecs
 
-    def goes_on(self, source: Source) -> bool:
-        """Take the session as it is now; return whether its requests go on from those that are known."""
+    def goes_on(self, source: ReportSource) -> bool:
+        """Take the session as it is now; return whether its messages and requests go on from those that are known."""
         self._take(source)
+        ends = self._rows[:1] + self._rows[-1:]
+        there = source.session.line.store.pick(source.session.session_id, {row.seq for row in ends})
+        if {(row.seq, row.time, row.payload) for row in ends} != {(row.seq, row.time, row.payload) for row in there}:
+            return False  # it was forgotten, and begun again
         self._read()
         known = self._billing.requests
         return len(self._requests) >= len(known) and all(map(is_, self._requests, known))
@@ -350,13 +357,19 @@ class _Builder:
             "add": stack.numbers[kept:],
             "tokens": sum(groups.values()),
             "bound": record.certified or record.cost.bound,
-            "limit": record.limit.bound,
+            "limit": self._room(record) if record.certified else record.limit.bound,
             "outside": outside,
             "by": {name: groups[name] for name in GROUPS if groups[name]},
             "is_same": request.is_same,
             "problem": request.problem or None,
             "output": self._messages_cost(answer),
         }
+
+    def _room(self, record: LastRequest) -> int:
+        """Return the window's room for input: what bounds by earlier bills are kept within."""
+        window = self._session.window
+        reserve = record.reserve_under(window)
+        return window.window_tokens - (reserve.tokens if reserve else window.reserved_output_tokens)
 
     def _messages_cost(self, seq: int | None) -> int:
         return 0 if seq is None else self._counted(_raw(self._rows[seq]), self._rows[seq].cost.estimate)
@@ -385,32 +398,38 @@ class _Builder:
         }
 
     def _everything(self, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return what the same calls would cost if each sent everything that was said on its line before it."""
-        charges, costs = self._source.charges, [self._messages_cost(row.seq) for row in self._rows]
+        """Return what the same calls would cost if each sent everything that was said on its line before it.
+
+        Where a provider has reported usage, it is billed in the provider's tokens, and cached only if it caches.
+        """
+        charges, costs = self._source.charges, [(self._messages_cost(row.seq), row.cost.bound) for row in self._rows]
         row: dict[str, Any] = {
-            "name": "send everything",
+            "name": EVERYTHING,
             "ours": False,
             "is_this": False,
             "tokens": [],
             "cached": [],
             "price": [],
+            "over": [],
         }
+        scale, caches = _scale(calls)
         before, sent_at = 0, -math.inf
-        sums: dict[int, tuple[list[int], list[int]]] = {}
+        sums: dict[int, tuple[list[int], list[Cost]]] = {}
         for call in calls:
             if call["line"] not in sums:
                 runs = self._session.line.on(call["line"]).runs
                 has = [seq for first, last in runs for seq in range(first, min(last + 1, len(costs)))]
-                total = 0
-                sums[call["line"]] = has, [0, *(total := total + costs[seq] for seq in has)]
+                sums[call["line"]] = has, [*accumulate((Cost(*costs[seq]) for seq in has), Cost.plus, initial=NOTHING)]
             has, added = sums[call["line"]]
             answer = call["answer"] if call["answer"] is not None else len(self._rows)
-            tokens = added[bisect_left(has, answer)] + call["outside"]
+            said = added[bisect_left(has, answer)]
+            tokens = round(scale * (said.estimate + call["outside"]))
             now = call["time"] or 0.0
-            cached = min(tokens, charges.cached(before)) if now - sent_at <= charges.ttl_seconds else 0
+            cached = min(tokens, charges.cached(before)) if caches and now - sent_at <= charges.ttl_seconds else 0
             row["tokens"].append(tokens)
             row["cached"].append(cached)
             row["price"].append(charges.request(tokens, cached))
+            row["over"].append(round(scale * (said.bound + call["outside"])) > call["limit"])
             before, sent_at = tokens, now
         return row
 
@@ -537,6 +556,16 @@ def _raw(row: StoredMessage) -> Part:
     return part._replace(call_ids=row.call_ids, result_ids=row.result_ids)
 
 
+def _scale(calls: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
+    """Return how many of a provider's tokens one of ours is, and whether it caches; (1, True) without its reports."""
+    reported = [call for call in calls if call["reported"]]
+    if not reported:
+        return 1.0, True
+    billed = sum(call["reported"]["input_tokens"] for call in reported)
+    own = sum(call["tokens"] for call in reported)
+    return billed / max(1, own), any(call["reported"]["cached_tokens"] for call in reported)
+
+
 def _group(part: Part, level: str) -> str:
     if part.kind is Kind.SUMMARY:
         return level if level in GROUPS else "summary"
@@ -629,9 +658,7 @@ def replayed_data(
             rewritten = bill.tokens - bill.cached_tokens - new
             call |= {"cached": bill.cached_tokens, "new": new, "rewritten": rewritten, "price": bill.price}
     calls = [*by_answer.values()]
-    others = [_policy(row, place, calls) for row in rows if row.name != EVERYTHING]
-    for row in others:
-        row["is_this"] = row["name"] == label
+    policies = [_policy(row, place, calls, label) for row in rows] or values["policies"]
     at = {call["answer"]: call["call"] for call in calls}
     missing = sorted(
         {"call": at[one.answer], "name": one.name, "age": one.age, "said": one.seen}.items()
@@ -641,19 +668,20 @@ def replayed_data(
     values |= {
         "source": "replay",
         "calls": calls,
-        "policies": [values["policies"][0], *others],
+        "policies": policies,
         "missing": [dict(one) for one in missing],
         "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
 
-def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]], label: str) -> dict[str, Any]:
     bills = {bill.answer: bill for bill in row.bills[place]}
     found = [bills.get(call["answer"]) for call in calls]
     return {
         "name": row.name,
         "ours": row.ours,
+        "is_this": row.name == label,
         "tokens": [bill.tokens if bill else None for bill in found],
         "cached": [bill.cached_tokens if bill else None for bill in found],
         "price": [bill.price if bill else None for bill in found],

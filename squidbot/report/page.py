@@ -82,14 +82,24 @@ def write_page(data: ReportData, path: Path) -> None:
         SquidbotError: there is a file of that name which is no report.
         OSError: it can't be written.
     """
+    check_replaces(path)
     page = page_of(data)
+    with open_whole(path) as file:
+        file.write(page)
+
+
+def check_replaces(path: Path) -> None:
+    """Check that a report may be written to a path: there is no file, or an older report.
+
+    Raises:
+        SquidbotError: it may not.
+        OSError: the file can't be read.
+    """
     if path.is_file():
         with path.open("rb") as old:
             is_report = MARK in old.read(HEAD_BYTES)
         if not is_report:
             raise SquidbotError(f"{path} exists and is no report of squidbot; choose another file name")
-    with open_whole(path) as file:
-        file.write(page)
 
 
 @cache

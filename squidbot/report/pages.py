@@ -15,7 +15,7 @@ from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.recall.history import SearchRequest, hits_of, speaker
 from squidbot.core.transcript.goals import stored_goals
 from squidbot.plugins.store_tools import SessionOwners
-from squidbot.report.data import Source
+from squidbot.report.data import ReportSource
 from squidbot.report.listing import SessionRows, charges_for, id_of, key_of
 from squidbot.report.snapshots import ReportCache
 from squidbot.services.forget import forget_messages
@@ -77,7 +77,7 @@ class StorePages:
     def _built(self, session_id: str, growing: GrowingReport) -> ReportData:
         session = self._place.session(session_id)
         charges = charges_for(self._place.wired.loaded, session.window.model)
-        return growing.report(Source(session, charges), time.time())
+        return growing.report(ReportSource(session, charges), time.time())
 
     # -- lists -----------------------------------------------------------------------------------------------------
 

@@ -118,11 +118,21 @@ def test_page_takes_no_input_file(tmp_path: Path) -> None:
     """Neither the transcript nor the dump is overwritten."""
     source = small(tmp_path)
     before = source.read_bytes()
-    for more in (["--html", str(source)], ["--html", f"{tmp_path}/x", "--dump", f"{tmp_path}/x"]):
+    both = ["--html", f"{tmp_path}/x", "--dump", f"{tmp_path}/x"]
+    for more, code in ((["--html", str(source)], 1), (both, 2)):
         done = CliRunner().invoke(main, ["replay", str(source), "--window", "8k", *more])
-        assert done.exit_code == 2
+        assert done.exit_code == code
         assert source.read_bytes() == before
         assert not (tmp_path / "x").exists()
+
+
+def test_page_that_can_not_be_written_is_refused_before_the_replay(tmp_path: Path) -> None:
+    """A file of somebody else's stays; nothing is replayed for it."""
+    (tmp_path / "r.html").write_text("mine", encoding="utf-8")
+    done = replayed(tmp_path, "--store", f"{tmp_path}/s.db")
+    assert done.exit_code == 1
+    assert "is no report" in done.output
+    assert not (tmp_path / "s.db").exists()
 
 
 def test_secrets_stay_out_of_pages_unless_kept(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from squidbot.replay import runner
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
 from squidbot.replay.terms import SCORING, open_counter, terms_for
-from squidbot.report.data import GROUPS, ReportData, Source, replayed_data, report_data, without_text
+from squidbot.report.data import GROUPS, ReportData, ReportSource, replayed_data, report_data, without_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def talk(session: squidbot.Session, turns: int, words: int = 60, first: int = 0,
 
 def data_of(session: squidbot.Session, redact: Callable[[str], str] = str) -> ReportData:
     """Return the data of a session."""
-    return report_data(Source(session.core, SCORING, redact), NOW)
+    return report_data(ReportSource(session.core, SCORING, redact), NOW)
 
 
 def requests(values: dict[str, Any]) -> list[list[dict[str, Any]]]:
@@ -83,6 +83,18 @@ def test_calls_are_the_recorded_requests_word_for_word() -> None:
             assert (call["tokens"], call["bound"]) == (made.cost.estimate, made.cost.bound)
             assert sum(call["by"].values()) == call["tokens"]
             assert set(call["by"]) <= set(GROUPS)
+
+
+def test_bound_and_limit_of_a_call_are_of_one_kind() -> None:
+    """By earlier bills both, or both as counted: as the request's own report has them."""
+    with opened() as engine:
+        session = engine.session("s", window_tokens=2_000)
+        talk(session, 14, input_tokens=1_300, output_tokens=10)
+        calls = data_of(session).values["calls"]
+        made = [session.core.request(call["request"]) for call in calls]
+        assert any(one.certified_tokens for one in made)
+        assert [(call["bound"], call["limit"]) for call in calls] == [one.report.usage[:2] for one in made]
+        assert all(call["bound"] <= call["limit"] for call in calls)
 
 
 def test_states_of_parts() -> None:
@@ -121,6 +133,22 @@ def test_costs_are_those_of_the_prices_or_of_the_bill() -> None:
             20,
         )
         assert last["price"] == pytest.approx(0.1 * 300 + 1.25 * 200)
+
+
+def test_sending_everything_is_billed_as_the_session_was() -> None:
+    """In the provider's tokens, and without a cache where the provider reports none: else the two can't be compared."""
+    with opened() as engine:
+        session = engine.session("s", window_tokens=8_000)
+        made = session.assemble("word " * 300, now=NOW)
+        reported = 2 * made.report.cost.estimate
+        session.record(*made.incoming, "Yes.", usage=squidbot.Usage(reported, 2, 0), now=NOW)
+        session.record("And more?", now=NOW)
+        session.assemble(now=NOW)
+        session.record("Yes.", usage=squidbot.Usage(2 * reported, 2, 0), now=NOW)
+        values = data_of(session).values
+        everything = values["policies"][0]
+        assert everything["tokens"][0] > 1.8 * values["calls"][0]["tokens"]
+        assert everything["cached"] == [0, 0]
 
 
 def test_branch_undo_forget_and_pin_are_in_it() -> None:
@@ -187,7 +215,7 @@ def replayed(*, compare: bool) -> tuple[ReportData, runner.Results]:
     def see(conversation: Conversation, outcome: runner.ReplayOutcome, session: CoreSession) -> None:
         reader, ruler = Reader(conversation, CODECS), Ruler(terms.meter.physical)
         count = lambda part: ruler.cost(reader.of(part)).estimate  # noqa: E731
-        found.append((report_data(Source(session, terms.charges, str, count)), outcome))
+        found.append((report_data(ReportSource(session, terms.charges, str, count)), outcome))
 
     beside = [terms.with_strategy(name) for name in STRATEGIES] if compare else []
     results = runner.run(

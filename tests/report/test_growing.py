@@ -11,8 +11,9 @@ import squidbot
 from squidbot.core.errors import StoreError
 from squidbot.replay.terms import SCORING
 from squidbot.report import data
-from squidbot.report.data import GrowingReport, Source, report_data
+from squidbot.report.data import GrowingReport, ReportSource, report_data
 from squidbot.report.requests import RequestReader
+from squidbot.services.forget import forget_session
 
 from ..commands.conftest import talk
 
@@ -27,7 +28,7 @@ def test_what_comes_while_messages_are_read_is_left_out(monkeypatch: pytest.Monk
     with squidbot.load({"window": {"default": 3_000}}) as engine:
         session = engine.session("s")
         talk(session)
-        source = Source(session.core, SCORING)
+        source = ReportSource(session.core, SCORING)
         before = report_data(source).values
 
         def grows(reader: RequestReader, core: CoreSession) -> list[RecordedRequest]:
@@ -51,7 +52,7 @@ def test_a_report_that_goes_on_is_the_one_made_anew(window_tokens: int) -> None:
         def look() -> None:
             nonlocal made
             made += 1
-            source = Source(engine.session("s").core, SCORING)
+            source = ReportSource(engine.session("s").core, SCORING)
             gone_on, anew = growing.report(source), report_data(source)
             texts = [{**one, "text": gone_on.texts[one["text"]]} for one in gone_on.values["messages"]]
             assert texts == [{**one, "text": anew.texts[one["text"]]} for one in anew.values["messages"]]
@@ -77,9 +78,9 @@ def test_a_report_that_goes_on_is_the_one_made_anew(window_tokens: int) -> None:
             if turn == 9:
                 session.core.branch(10)
             look()
-        before = growing.report(Source(engine.session("s").core, SCORING)).values
+        before = growing.report(ReportSource(engine.session("s").core, SCORING)).values
         talk(session, 1)
-        after = growing.report(Source(engine.session("s").core, SCORING)).values
+        after = growing.report(ReportSource(engine.session("s").core, SCORING)).values
     assert made == 49
     for part in ("messages", "parts", "calls"):
         shared = sum(one is other for one, other in zip(before[part], after[part], strict=False))
@@ -88,23 +89,32 @@ def test_a_report_that_goes_on_is_the_one_made_anew(window_tokens: int) -> None:
 
 def test_a_failure_leaves_nothing_half_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next report is whole again."""
-    growing, reads = GrowingReport(), RequestReader.read
+    growing = GrowingReport()
     with squidbot.load({"window": {"default": 3_000}}) as engine:
         session = engine.session("s")
         talk(session, 3)
-        growing.report(Source(session.core, SCORING))
+        growing.report(ReportSource(session.core, SCORING))
         talk(session, 3)
 
         def fails(*_: object) -> list[RecordedRequest]:
             raise StoreError("the disk failed")
 
-        monkeypatch.setattr(RequestReader, "read", fails)
-        with pytest.raises(StoreError):
-            growing.report(Source(session.core, SCORING))
-        monkeypatch.setattr(data._Builder, "_text", fails)
-        with pytest.raises(StoreError):
-            growing.report(Source(session.core, SCORING))
-        monkeypatch.undo()
-        assert RequestReader.read is reads
-        source = Source(session.core, SCORING)
+        for part, name in ((data._Builder, "_text"), (RequestReader, "read")):
+            with monkeypatch.context() as broken, pytest.raises(StoreError):
+                broken.setattr(part, name, fails)
+                growing.report(ReportSource(session.core, SCORING))
+        source = ReportSource(session.core, SCORING)
         assert growing.report(source) == report_data(source)
+
+
+def test_a_session_that_was_forgotten_and_begun_again_is_another_one() -> None:
+    """Even one that has more messages than the old one had, at the next look."""
+    growing = GrowingReport()
+    with squidbot.load({"store": {"adapter": "stdlib"}}) as engine:
+        talk(engine.session("s"), 2)
+        growing.report(ReportSource(engine.session("s").core, SCORING))
+        for turns in (1, 4):
+            forget_session(engine.wired, "s")
+            talk(engine.session("s"), turns, began=2_000_000_000.0 + turns)
+            source = ReportSource(engine.session("s").core, SCORING)
+            assert growing.report(source) == report_data(source)

@@ -36,13 +36,18 @@ function totals() {
     ["Calls", figure(all.calls), all.reported ? `${figure(all.reported)} with the provider's report` : "requests to the model"],
     ["Messages", figure(all.messages), `${figure(all.said_tokens)} tokens were said`],
     ["Limit of a request", figure(window.limit), `tokens; the window has ${figure(window.tokens)}, and ${figure(window.reserve)} are kept for the answer`],
-    ["Prompts cost", priced(all.price), saved === null ? "" : `${share(Math.abs(saved), 1)} ${saved >= 0 ? "less" : "more"} than sending everything (${priced(all.everything_price)})`],
+    ["Prompts cost", priced(all.price), saved === null ? "" : `${share(Math.abs(saved), 1)} ${saved >= 0 ? "less" : "more"} than sending everything (${priced(all.everything_price)})${billedApart(values)}`],
     ["From the cache", share(counted, tokens), `of ${figure(tokens)} prompt tokens were read from the provider's cache`],
     ["Answers cost", priced(all.output_price), `${figure(all.output)} tokens written by the model`],
     ["Compactions", figure(all.compactions), "changes of what is sent of older messages"],
     ["Verified", `${figure(all.rebuilt)} of ${figure(all.calls)}`, unsure ? `calls were rebuilt byte for byte; ${figure(unsure)} are not` : "calls were rebuilt: byte for byte what was sent"],
   ];
   return [make("p", {}, ...summary(values)), make("dl", { class: "figures" }, boxes.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("small", {}, note)))))];
+}
+
+// A provider's report counts what squidbot does not see, such as the host's tools: sums of both can't be compared well.
+function billedApart({ totals: all, source }) {
+  return source === "store" && all.reported ? "; this is billed as the provider reported it, sending everything as squidbot counts" : "";
 }
 
 function summary(values) {

@@ -81,7 +81,7 @@ class Session {
   // What a part is, in words.
   nameOf(part) {
     const { how, level, first, last, name, kind, summary } = part;
-    if (how === "note") return `note ${summary ?? span(first, last)} (${level ?? "summary"})`;
+    if (how === "note") return `${summary?.startsWith("note ") ? "" : "note "}${summary ?? span(first, last)} (${level ?? "summary"})`;
     if (how === "absent") return "the line for what is left out";
     if (how === "made") return name ? `${kind} ${name}` : kind;
     return `m${first}`;

@@ -60,8 +60,11 @@ function short(value) {
   return size >= 1e4 ? `${+(value / 1e3).toPrecision(3)}k` : `${+value.toPrecision(3)}`;
 }
 function many(count, one, more = `${one}s`) { return `${figure(count)} ${count === 1 ? one : more}`; }
+// A time of day; without texts, times count from the beginning.
 function moment(seconds) {
-  return seconds === null || seconds === undefined ? "" : new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+  if (seconds === null || seconds === undefined) return "";
+  if (app.session.values.with_text === false) return `${whole.format(seconds)} s after the beginning`;
+  return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 function span(first, last) { return first === last ? `m${first}` : `m${first}\u2013m${last}`; }
 function calls(from, to) { return from === to ? `call ${from}` : `calls ${from}\u2013${to}`; }
