@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,7 @@ def test_secrets_leave_the_texts() -> None:
         assert SECRET not in str(data_of(session, lambda text: text.replace(SECRET, "[redacted]")).to_json())
 
 
+@cache
 def replayed(*, compare: bool) -> tuple[ReportData, runner.Results]:
     """Return the data of the example's replay, and its results."""
     terms = terms_for(8_000, None, "balanced", open_counter("classes"), "tokens")
