@@ -406,6 +406,16 @@ def test_hostile_text_is_only_ever_text(tmp_path: Path, monkeypatch: pytest.Monk
         assert name not in page or len(name.strip()) < 2
 
 
+def test_no_script_of_the_pages_writes_html_or_runs_text(folder: Path) -> None:
+    """What strangers said comes into a page as text alone."""
+    with served(None) as server, browser(server) as client:
+        for name in ("view.js", "follow.js"):
+            script = client.get(f"/page/{name}").text
+            for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+                assert way not in script, (name, way)
+    assert folder.is_dir()
+
+
 def test_an_address_that_names_nothing_is_refused(folder: Path) -> None:
     """Whatever it is made of; nothing of it stands in the answer."""
     with served(None) as server, browser(server) as client:
