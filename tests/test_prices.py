@@ -184,7 +184,7 @@ def own(key: str, value: object) -> dict[str, object]:
         ),
         (
             {"price_table": {"a": {"cost": 1}}},
-            f"unknown key cost, known: {', '.join(FIGURES)}, as_of, source @ argument.price_table['a']",
+            f"unknown key cost, known: {', '.join(FIGURES)}, per_million, as_of, source @ argument.price_table['a']",
         ),
         (
             {"price_table": {"a": {"source": 1}}},
