@@ -10,6 +10,7 @@ import click
 
 from squidbot.adapters.common.files import make_folder
 from squidbot.cli.output import Result, ResultCommand
+from squidbot.cli.printer import bar
 from squidbot.cli.texts import count, percent
 from squidbot.core.redaction import Redactor
 from squidbot.replay.dump import file_name, is_folder
@@ -73,7 +74,8 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
         charges_of(prices) if prices else Charges.of(loaded.settings.prices, loaded.prices(seen.core.window.model))
     )
     redact = str if keeps_secrets else place.wired.remembering.redactor.redacted
-    return report_data(ReportSource(seen.core, charges, redact), time.time())
+    with bar("reading") as progress:
+        return report_data(ReportSource(seen.core, charges, redact, progress=progress), time.time())
 
 
 def _written(place: OpenStore, name: str, data: ReportData, out: str) -> str:

@@ -76,12 +76,14 @@ class ReportSource(NamedTuple):
         charges: the prices by which calls are billed that report no usage.
         redact: takes secrets out of a text.
         tokens: counts a part of a request, in tokens; `None`: as the session counted it.
+        progress: is told how many messages and requests were read, and of how many; `None`: nobody is.
     """
 
     session: CoreSession
     charges: Charges
     redact: Callable[[str], str] = str
     tokens: Callable[[Part], int] | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 class ReportData(NamedTuple):
@@ -142,7 +144,9 @@ class _Builder:
         self._requests: list[RecordedRequest] = []
         self._said: list[dict[str, Any]] = []
         self._billing = _Billing(source.charges)
+        # The numbers of texts without secrets, and by the texts as they were.
         self._texts: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         self._parts: dict[Part, int] = {}
         self._shown: list[dict[str, Any]] = []
         self._rows: list[StoredMessage] = []
@@ -219,7 +223,9 @@ class _Builder:
         store, session_id = self._session.line.store, self._session.session_id
         lines = self._session.line
         pinned = PIN.state(lines, session_id).seqs
-        for first in range(len(self._rows), store.head(session_id)[0], PAGE_MESSAGES):
+        count = store.head(session_id)[0]
+        for first in range(len(self._rows), count, PAGE_MESSAGES):
+            self._tell(first, count)
             page = store.read(session_id, first, first + PAGE_MESSAGES - 1)
             for row in self._context.renderer.all_counted(page):
                 self._rows.append(row)
@@ -251,12 +257,19 @@ class _Builder:
             "text": self._text(text),
         }
 
+    def _tell(self, done: int, among: int) -> None:
+        if self._source.progress is not None:
+            self._source.progress(done, among)
+
     def _counted(self, part: Part, tokens: int) -> int:
         return self._source.tokens(part) if self._source.tokens else tokens
 
     def _text(self, text: str) -> int:
         """Return the number of a text, without its secrets."""
-        return self._texts.setdefault(self._source.redact(text), len(self._texts))
+        number = self._numbers.get(text)
+        if number is None:  # taking secrets out takes time, and most texts of requests are those of messages
+            number = self._numbers[text] = self._texts.setdefault(self._source.redact(text), len(self._texts))
+        return number
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -306,8 +319,9 @@ class _Builder:
 
     def _calls(self, requests: Sequence[RecordedRequest]) -> list[dict[str, Any]]:
         """Return the calls in order: each keeps the first parts of the one before, and adds others."""
-        billing = self._billing
+        billing, messages = self._billing, len(self._rows)
         for request in requests[len(billing.requests) : -1]:
+            self._tell(messages + len(billing.calls), messages + len(requests))
             call = self._billed(request, billing)
             billing.requests.append(request)
             billing.calls.append(call)

@@ -122,7 +122,7 @@ def _hash(text: str) -> str:
 
 def _block(name: str, value: Any, first: int | None = None) -> str:  # noqa: ANN401  # whatever JSON holds
     """Return an element with a value, packed: nothing of a session stands in the page as it is."""
-    packed = gzip.compress(json.dumps(value, separators=(",", ":")).encode(), mtime=0)
+    packed = gzip.compress(json.dumps(value, separators=(",", ":")).encode(), 6, mtime=0)
     place = "" if first is None else f' data-first="{first}"'
     return f'<script type="application/gzip" id="{name}"{place}>{base64.b64encode(packed).decode()}</script>\n'
 
