@@ -30,8 +30,12 @@ def figures(page: str) -> dict[str, Any]:
     return found
 
 
-def replayed(folder: Path, *more: str, source: Path = EXAMPLE) -> Result:
-    """Replay into a page in a folder."""
+def replayed(folder: Path, *more: str, source: Path | None = None) -> Result:
+    """Replay into a page in a folder; without a source, the beginning of the example."""
+    if source is None:
+        source = folder / "begin.jsonl"
+        lines = EXAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)[:120]
+        source.write_text("".join(lines), encoding="utf-8")
     return CliRunner().invoke(main, ["replay", str(source), "--window", "8k", "--html", f"{folder}/r.html", *more])
 
 
@@ -85,17 +89,16 @@ def test_replay_draws_its_page(tmp_path: Path) -> None:
     done = replayed(tmp_path, "--compare", "--json")
     printed, drawn = json.loads(done.stdout), figures((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert drawn["source"] == "replay"
-    assert drawn["totals"]["calls"] == printed["calls"] == 168
-    assert drawn["totals"]["price"] / 168 == pytest.approx(printed["bite"])
+    calls = printed["calls"]
+    assert drawn["totals"]["calls"] == calls > 30
+    assert drawn["totals"]["price"] / calls == pytest.approx(printed["bite"])
     assert [one["name"] for one in drawn["policies"]] == [one["policy"] for one in printed["compare"]]
     assert len(drawn["compactions"]) == len(printed["events"])
 
 
 def test_replay_without_a_request_is_drawn(tmp_path: Path) -> None:
     """Calls that do not fit are marked with their reason, and the exit code stays."""
-    done = CliRunner().invoke(
-        main, ["replay", str(EXAMPLE), "--window", "200", "--reserve", "50", "--html", f"{tmp_path}/r.html"]
-    )
+    done = replayed(tmp_path, "--window", "200", "--reserve", "50")
     assert done.exit_code == 3
     drawn = figures((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert drawn["errors"]
