@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import click
+
 from squidbot.cli.output import Result
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, stop
@@ -74,6 +76,8 @@ def replayed(  # noqa: PLR0913  # an argument for each option
     compare: bool,
 ) -> Result:
     """Run a replay; the arguments are the options of the command."""
+    if (no_text or keep_secrets) and not html:
+        raise click.UsageError("--no-text and --keep-secrets are for the page of --html FILE")
     try:
         under, beside = terms_of(
             window, reserve, profile, strategy, counter, unit, prices, usage=usage, mode=mode, compare=compare
@@ -87,7 +91,7 @@ def replayed(  # noqa: PLR0913  # an argument for each option
     if html:
         from squidbot.cli.report import ReplayPages  # noqa: PLC0415  # what is off costs nothing
 
-        pages = ReplayPages(html, under, no_text=no_text, keeps_secrets=keep_secrets)
+        pages = ReplayPages(html, under, store, no_text=no_text, keeps_secrets=keep_secrets)
     with bar("replaying") as tick:
         results = runner.run_files(places, under, beside, tick, pages.see if pages else None)
     result = result_of(results)

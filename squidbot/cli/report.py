@@ -47,13 +47,16 @@ def report(  # noqa: PLR0913  # its options
 
     Open it in a browser. It loads nothing from the network. With --json, print the data behind it, and write no file.
     """
-    data = session_data(place, name, prices, keeps_secrets=keep_secrets)
-    shown = without_text(data) if no_text else data
+
+    def shown() -> ReportData:
+        data = session_data(place, name, prices, keeps_secrets=keep_secrets)
+        return without_text(data) if no_text else data
 
     def put(page: Printer) -> None:
-        page.say(_written(place, name, shown, out))
+        check_replaces(Path(out))
+        page.say(_written(place, name, shown(), out))
 
-    return Result(shown.to_json, put)
+    return Result(lambda: shown().to_json(), put)
 
 
 def drawn(place: OpenStore, name: str, out: str) -> str:
@@ -81,10 +84,15 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
 def _written(place: OpenStore, name: str, data: ReportData, out: str) -> str:
     """Write the page of a report, note it for `forget` if it has texts, and return a line for people."""
     write_page(data, Path(out))
-    if data.texts:
-        path = Path(out).absolute()
-        note_written(place.wired.written, WrittenFile(str(path), "report", (name,), digest_of(path.read_bytes())))
+    _note(place.wired.written, data, Path(out), name)
     return f"{out}: {_summary(data)}"
+
+
+def _note(written: str, data: ReportData, path: Path, name: str) -> None:
+    """Note a page for `forget`, if it has texts; `written` is where such notes are, "" for nowhere."""
+    if data.texts and path.is_file():  # a device or a pipe keeps nothing
+        path = path.absolute()
+        note_written(written, WrittenFile(str(path), "report", (name,), digest_of(path.read_bytes())))
 
 
 def _summary(data: ReportData) -> str:
@@ -99,14 +107,20 @@ def _summary(data: ReportData) -> str:
 class ReplayPages:
     """The pages of replayed conversations: one file, or (`html` is a folder or ends in a slash) one for each."""
 
-    def __init__(self, html: str, terms: Terms, *, no_text: bool, keeps_secrets: bool) -> None:
-        """Take the terms of the replay; nothing is written yet.
+    def __init__(self, html: str, terms: Terms, store: str | None, *, no_text: bool, keeps_secrets: bool) -> None:
+        """Take the terms of the replay, and the file that keeps its sessions; no page is written yet.
 
         Raises:
-            SquidbotError: the file exists, and is no report.
+            SquidbotError: the page may not be written.
+            OSError: the folder can't be made.
         """
-        check_replaces(Path(html))
+        self._is_folder = is_folder(html)
+        if self._is_folder:
+            make_folder(Path(html))
+        else:
+            check_replaces(Path(html))
         self._html, self._terms, self._no_text = html, terms, no_text
+        self._written = f"{Path(store).absolute()}-written" if store else ""
         self._redact = str if keeps_secrets else Redactor().redacted
         self._found: list[tuple[ReportData, ReplayOutcome]] = []
 
@@ -126,11 +140,11 @@ class ReplayPages:
             SquidbotError: a file exists, and is no report.
             OSError: one can't be written.
         """
-        many = is_folder(self._html)
-        if many:
-            make_folder(Path(self._html))
         for place, (data, outcome) in enumerate(self._found):
-            shown = replayed_data(data, outcome, rows, place, self._terms.label)
-            path = Path(self._html, file_name(outcome.id, ending=".html")) if many else Path(self._html)
-            write_page(without_text(shown) if self._no_text else shown, path)
+            shown = replayed_data(data, outcome, rows, place, self._terms.label, self._redact)
+            shown = without_text(shown) if self._no_text else shown
+            name = file_name(outcome.id, ending=".html")
+            path = Path(self._html, name) if self._is_folder else Path(self._html)
+            write_page(shown, path)
+            _note(self._written, shown, path, outcome.id)
         return f"{self._html}: {count(len(self._found), 'page')}; open it in a browser"

@@ -16,7 +16,7 @@ from squidbot.adapters.common.packages import DISTRIBUTION
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import PLAN
 from squidbot.core.last_request import NOTHING
-from squidbot.core.messages import Category, Cost, Kind, Part
+from squidbot.core.messages import Category, Cost, Kind, Part, ToolResult, Words
 from squidbot.core.ports import SupportsKinds
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.transcript.bookkeeping import BROUGHT
@@ -48,6 +48,8 @@ GROUPS: Final = (
     "system", "pinned", "memory", "merged", "compact", "moderate", "detailed", "summary", "absent", "user", "model",
     "tool", "recalled", "other",
 )  # fmt: skip
+# A provider counts what is new, and what it had, a little otherwise than we do: so much of a request is no difference.
+COUNT_FRACTION: Final = 0.02
 # What stands for an error in figures to be shared.
 LEFT_OUT: Final = "left out"
 EVERYTHING: Final = SendEverything.name
@@ -375,7 +377,7 @@ class _Builder:
             "outside": outside,
             "by": {name: groups[name] for name in GROUPS if groups[name]},
             "is_same": request.is_same,
-            "problem": request.problem or None,
+            "problem": self._source.redact(request.problem) or None,
             "output": self._messages_cost(answer),
         }
 
@@ -400,7 +402,9 @@ class _Builder:
         if request.usage is not None:
             tokens, output, cached = request.usage
             price = charges.prices.billed(request.usage._replace(output_tokens=0))
-        new = min(tokens - cached, new)
+        new = min(tokens - cached, round(new * tokens / max(1, call["tokens"])))
+        if tokens - cached - new <= COUNT_FRACTION * tokens:
+            new = tokens - cached
         call |= {
             "reported": request.usage._asdict() if request.usage else None,
             "cached": cached,
@@ -475,14 +479,25 @@ class _Builder:
         """Return for each tool how many results it gave, their tokens, and how many tokens of calls they took."""
         sent, rows = self._sent(calls), dict[str, list[int]]()
         for seq, row in enumerate(self._rows):
-            for tool in messages[seq]["tools"][:1] if row.result_ids else ():
-                row_of = rows.setdefault(tool, [0, 0, 0])
-                row_of[0] += len(row.result_ids)
-                row_of[1] += messages[seq]["tokens"]
-                row_of[2] += sent[seq][1]
+            if row.result_ids:
+                for tool, share in zip(messages[seq]["tools"], self._shares(row), strict=True):
+                    row_of = rows.setdefault(tool, [0, 0, 0])
+                    row_of[0] += 1
+                    row_of[1] += round(share * messages[seq]["tokens"])
+                    row_of[2] += round(share * sent[seq][1])
         keys = ("results", "tokens", "sent_tokens")
         ordered = sorted(rows.items(), key=lambda item: (-item[1][2], -item[1][1], item[0]))
         return [{"tool": tool, **dict(zip(keys, row, strict=True))} for tool, row in ordered]
+
+    def _shares(self, row: StoredMessage) -> list[float]:
+        """Return the share of each result in a message's tokens, by the lengths of their texts."""
+        codec, count = self._codecs.get(row.codec), len(row.result_ids)
+        if count == 1 or codec is None:
+            return [1 / count] * count
+        found = [piece for piece in codec.portable(row.payload).pieces if isinstance(piece, ToolResult)]
+        chars = {one.call_id: sum(len(said.text) for said in one.said if isinstance(said, Words)) for one in found}
+        lengths = [1 + chars.get(call_id, 0) for call_id in row.result_ids]
+        return [length / sum(lengths) for length in lengths]
 
     def _recalled(
         self, calls: Sequence[Mapping[str, Any]], messages: Sequence[Mapping[str, Any]]
@@ -657,12 +672,18 @@ def _totals(values: Mapping[str, Any]) -> dict[str, Any]:
 # -- a replay ----------------------------------------------------------------------------------------------------------
 
 
-def replayed_data(
-    data: ReportData, outcome: ReplayOutcome, rows: Sequence[PolicyRow], place: int, label: str
+def replayed_data(  # noqa: PLR0913, PLR0917  # what a replay knows
+    data: ReportData,
+    outcome: ReplayOutcome,
+    rows: Sequence[PolicyRow],
+    place: int,
+    label: str,
+    redact: Callable[[str], str] = str,
 ) -> ReportData:
     """Return the data of a replayed session with what only a replay knows: bills, needed names, other policies.
 
-    `rows` are the policies beside it, `place` the conversation's among theirs, `label` the name of its own policy.
+    `rows` are the policies beside it, `place` the conversation's among theirs, `label` the name of its own policy;
+    `redact` takes secrets out of a text.
     """
     values = dict(data.values)
     by_answer = {call["answer"]: dict(call) for call in values["calls"]}
@@ -675,7 +696,7 @@ def replayed_data(
     policies = [_policy(row, place, calls, label) for row in rows] or values["policies"]
     at = {call["answer"]: call["call"] for call in calls}
     missing = sorted(
-        {"call": at[one.answer], "name": one.name, "age": one.age, "said": one.seen}.items()
+        {"call": at[one.answer], "name": redact(one.name), "age": one.age, "said": one.seen}.items()
         for one in outcome.missing
         if one.answer in at
     )
@@ -684,7 +705,7 @@ def replayed_data(
         "calls": calls,
         "policies": policies,
         "missing": [dict(one) for one in missing],
-        "errors": [_error(at, one.call, one.error) for at, one in enumerate(outcome.failures)],
+        "errors": [_error(at, one.call, one.error, redact) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})
 
@@ -703,13 +724,13 @@ def _policy(row: PolicyRow, place: int, calls: Sequence[Mapping[str, Any]], labe
     }
 
 
-def _error(failed: int, call: int, error: Exception) -> dict[str, Any]:
+def _error(failed: int, call: int, error: Exception, redact: Callable[[str], str]) -> dict[str, Any]:
     """Return a call without a request, and the call of the report before which it stands: `failed` came before it."""
     return {
         "call": call,
         "next": call - failed,
         "kind": "budget" if isinstance(error, BudgetError) else "invalid",
-        "text": str(error),
+        "text": redact(str(error)),
     }
 
 

@@ -89,12 +89,16 @@ def write_page(data: ReportData, path: Path) -> None:
 
 
 def check_replaces(path: Path) -> None:
-    """Check that a report may be written to a path: there is no file, or an older report.
+    """Check that a report may be written to a path: its folder is there, and no file but an older report.
 
     Raises:
         SquidbotError: it may not.
         OSError: the file can't be read.
     """
+    if path.is_dir():
+        raise SquidbotError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise SquidbotError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_file():
         with path.open("rb") as old:
             is_report = MARK in old.read(HEAD_BYTES)

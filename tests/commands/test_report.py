@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +76,42 @@ def test_report_replaces_a_report_and_nothing_else(copied: Callable[..., Result]
         assert name in done.output
         assert "choose another" in done.output
         assert Path(name).read_bytes() == before
+
+
+@pytest.mark.parametrize("out", ["nowhere/r.html", "."])
+def test_report_that_has_no_place_says_what_to_do(copied: Callable[..., Result], out: str) -> None:
+    """A missing folder, or a folder in the place of a file; for a replay, too, and before it."""
+    source = small(Path())
+    for done in (
+        copied("report", "support/42", "--out", out),
+        *([copied("replay", str(source), "--window", "8k", "--html", out)] if out != "." else []),
+    ):
+        assert done.exit_code == 1
+        assert re.search(r"make it first|name a file in it", done.output)
+        assert "Errno" not in done.output
+
+
+def test_page_options_need_a_page(tmp_path: Path) -> None:
+    """Else a user would believe that they have done something."""
+    for option in ("--no-text", "--keep-secrets"):
+        done = CliRunner().invoke(main, ["replay", str(small(tmp_path)), "--window", "8k", option])
+        assert done.exit_code == 2
+        assert "--html" in done.output
+
+
+def test_forget_names_the_page_of_a_replay_that_was_kept(tmp_path: Path) -> None:
+    """The sessions are in a file of the user's, and so are their words in the page."""
+    replayed(tmp_path, "--store", f"{tmp_path}/s.db", source=small(tmp_path))
+    done = CliRunner().invoke(main, ["session", "forget", "small", "m0", "--yes", "--store", f"{tmp_path}/s.db"])
+    assert f"{tmp_path}/r.html" in done.output.replace("\n", "")
+
+
+def test_report_into_a_pipe_ends(copied: Callable[..., Result]) -> None:
+    """What is no file is written, and not read again."""
+    os.mkfifo("pipe")
+    reader = subprocess.Popen([sys.executable, "-c", "print(len(open('pipe').read()))"], stdout=subprocess.PIPE)
+    assert copied("report", "support/42", "--out", "pipe").exit_code == 0
+    assert int(reader.communicate(timeout=20)[0]) > 20_000
 
 
 def test_forget_names_a_report_that_may_have_the_words(copied: Callable[..., Result]) -> None:

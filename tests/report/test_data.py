@@ -136,6 +136,38 @@ def test_costs_are_those_of_the_prices_or_of_the_bill() -> None:
         assert last["price"] == pytest.approx(0.1 * 300 + 1.25 * 200)
 
 
+def test_provider_that_counts_otherwise_has_written_nothing_again() -> None:
+    """Its tokens are not ours: while its cache holds, all that it did not read from it is new."""
+    with opened() as engine:
+        session, billed, cached = engine.session("s", window_tokens=8_000), 0, 0
+        for number in range(6):
+            made = session.assemble(f"Question {number}: " + "word " * 40, now=NOW + number)
+            billed, cached = round(1.2 * made.report.cost.estimate) + 7, billed
+            session.record(*made.incoming, "Yes.", usage=squidbot.Usage(billed, 2, cached), now=NOW + number)
+        calls = data_of(session).values["calls"]
+        assert [call["rewritten"] for call in calls] == [0] * 6
+        assert all(call["cached"] + call["new"] == call["reported"]["input_tokens"] for call in calls)
+
+
+def test_each_tool_has_its_own_results() -> None:
+    """Where a message answers several calls, as Anthropic's do, the long result counts for its own tool."""
+    with opened() as engine:
+        session = engine.session("s", window_tokens=8_000, form="anthropic.messages")
+        calls = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("read", "bash")]
+        results = [
+            {"type": "tool_result", "tool_use_id": name, "content": "line " * count}
+            for name, count in (("read", 5), ("bash", 500))
+        ]
+        made = session.assemble({"role": "user", "content": "Look."}, now=NOW)
+        session.record(*made.incoming, {"role": "assistant", "content": calls}, now=NOW)
+        session.record({"role": "user", "content": results}, now=NOW)
+        session.assemble(now=NOW)
+        session.record({"role": "assistant", "content": "Done."}, now=NOW)
+        tools = {one["tool"]: one for one in data_of(session).values["tools"]}
+        assert {name: one["results"] for name, one in tools.items()} == {"read": 1, "bash": 1}
+        assert tools["bash"]["sent_tokens"] > 20 * tools["read"]["sent_tokens"] > 0
+
+
 def test_sending_everything_is_billed_as_the_session_was() -> None:
     """In the provider's tokens, and without a cache where the provider reports none: else the two can't be compared."""
     with opened() as engine:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from squidbot.core.errors import SquidbotError
 from squidbot.report import page
 from squidbot.report.data import ReportData, without_text
 from squidbot.report.page import CHUNK_BYTES, SCRIPTS, page_around, page_of, write_page
@@ -143,8 +144,15 @@ def test_written_page_is_complete_and_its_owners_alone(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_page_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None:
-    """Neither half a page nor an unfinished file."""
-    with pytest.raises(OSError, match="folder"):
+def test_page_that_can_not_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither half a page nor an unfinished file, whether its folder is missing or its disk is full."""
+    with pytest.raises(SquidbotError, match="make it first"):
         write_page(Made().data(), tmp_path / "folder" / "report.html")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_page(Made().data(), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
