@@ -153,7 +153,7 @@ def test_each_tool_has_its_own_results() -> None:
     """Where a message answers several calls, as Anthropic's do, the long result counts for its own tool."""
     with opened() as engine:
         session = engine.session("s", window_tokens=8_000, form="anthropic.messages")
-        calls = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("read", "bash")]
+        calls: list[object] = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("read", "bash")]
         results = [
             {"type": "tool_result", "tool_use_id": name, "content": "line " * count}
             for name, count in (("read", 5), ("bash", 500))
