@@ -193,9 +193,8 @@ def test_a_reader_without_rights_sees_what_the_owner_writes(shared: Path) -> Non
         assert ask() == "373 373"
 
 
-@pytest.fixture
-def unlocked(path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
-    """A store opened where SQLite can't make its files."""
+def refuse_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SQLite open files without its locks only, as in a folder that it can't write to."""
     whole = files._open_reading
 
     def refused(path: str, busy_seconds: float, flags: str = "") -> sqlite3.Connection:
@@ -206,6 +205,12 @@ def unlocked(path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         return whole(path, busy_seconds, flags)
 
     monkeypatch.setattr(files, "_open_reading", refused)
+
+
+@pytest.fixture
+def unlocked(path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    """A store opened where SQLite can't make its files."""
+    refuse_locks(monkeypatch)
     return SqliteStore(path, read_only=True, follows=True)
 
 
@@ -257,6 +262,24 @@ def test_readers_leave_no_file_beside_a_store_at_rest(path: Path) -> None:
         SqliteMemoryStore(path, read_only=True)
     assert sorted(path.parent.iterdir()) == names
     assert run(DIGEST, path) == before
+
+
+def test_the_log_of_a_link_is_that_of_its_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads by a link misses nothing, and leaves nothing."""
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "s.db"
+    link.symlink_to(path)
+    with SqliteStore(link, read_only=True, follows=True) as store:
+        assert store.head("s")[0] == 70
+    assert not path.with_name("s.db-wal").exists()
+    with SqliteStore(path) as owner:
+        owner.append("s", 70, [replace(owner.read("s", 0, 0)[0], seq=70)])
+        for follows in (False, True):
+            with SqliteStore(link, read_only=True, follows=follows) as store:
+                assert store.head("s")[0] == 71
+        refuse_locks(monkeypatch)
+        with pytest.raises(StoreError, match=r"s\.db-wal may hold messages that the file lacks"):
+            SqliteStore(link, read_only=True, follows=True)
 
 
 def test_a_reader_leaves_the_files_of_a_store_in_use(path: Path) -> None:

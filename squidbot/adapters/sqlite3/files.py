@@ -225,15 +225,18 @@ class FileState(NamedTuple):
 
 
 def _state_of(path: str) -> FileState | None:
-    """Return the state of a store's file; `None` if it is gone."""
+    """Return the state of a store's file; `None` if it is gone or out of reach."""
     found: list[tuple[int, ...] | None] = []
-    for name in (path, f"{path}-wal"):
-        try:
-            status = os.stat(name)  # noqa: PTH116  # before and after each reading; a Path costs more than the call
-        except FileNotFoundError:
-            found.append(None)
-        else:
-            found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    try:
+        for name in (path, log_of(path)):
+            try:
+                status = os.stat(name)  # noqa: PTH116  # before and after each reading; a Path costs more than the call
+            except FileNotFoundError:
+                found.append(None)
+            else:
+                found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    except OSError:
+        return None
     return FileState(found[0], found[1]) if found[0] else None
 
 
@@ -262,7 +265,7 @@ def open_reading(path: str, busy_seconds: float, *, follows: bool = False) -> Re
             return Reading(_open_reading(path, busy_seconds), None)
         except sqlite3.OperationalError as error:
             # Where SQLite can't make its files beside the store, the file alone is whole only if it has no log.
-            if error.sqlite_errorcode & 0xFF not in NO_LOCKS or state.log:
+            if error.sqlite_errorcode & 0xFF not in NO_LOCKS or state.log or _size(f"{path}-journal"):
                 raise
     # SQLite does not notice if somebody writes from now on, as another user may: `UnlockedAccess` does.
     return Reading(_open_reading(path, busy_seconds, "&immutable=1"), state)
@@ -285,11 +288,11 @@ def open_only_reading(path: str, busy_seconds: float, *, follows: bool = False) 
         return open_reading(path, busy_seconds, follows=follows)
     except (*FOREIGN, OSError) as error:
         is_refused = getattr(error, "sqlite_errorcode", 0) & 0xFF in NO_LOCKS and os.access(path, os.R_OK)
-        if is_refused and Path(f"{path}-wal").exists():
+        if is_refused and Path(log := log_of(path)).exists():
             raise StoreError(
-                f"{path}: can't be read ({error}): {path}-wal may hold messages that the file lacks, and to read them, "
-                f"SQLite has to write to {path}-shm; get the right to write to the folder, or let the owner of the "
-                "store make you a copy with `squidbot store backup`"
+                f"{path}: can't be read ({error}): {log} may hold messages that the file lacks, and to read them, "
+                f"SQLite has to write to {log.removesuffix('wal')}shm; get the right to write to the folder, or let "
+                "the owner of the store make you a copy with `squidbot store backup`"
             ) from error
         raise store_error(path, error) from error
 
@@ -300,7 +303,7 @@ def end_reading(path: str) -> None:
     A read-only connection makes these files and can't remove them. A log with content stays for the next writer, and so
     the file stays as it is.
     """
-    if has_log(path) or _size(f"{path}-journal") or not Path(f"{path}-wal").exists():
+    if has_log(path) or _size(f"{path}-journal") or not Path(log_of(path)).exists():
         return
     uri = f"{Path(path).as_uri()}?mode=rw"  # it may be gone meanwhile: make none
     with closing(sqlite3.connect(uri, uri=True, timeout=0.0)) as connection:
@@ -312,7 +315,12 @@ def has_log(path: str) -> bool:
 
     SQLite makes an empty one for whoever reads.
     """
-    return _size(f"{path}-wal") > 0
+    return _size(log_of(path)) > 0
+
+
+def log_of(path: str) -> str:
+    """Return the path of a store's log: SQLite puts it beside the file, not beside a link to it."""
+    return f"{os.path.realpath(path)}-wal"
 
 
 def copy(path: str, target: str, busy_seconds: float) -> None:
