@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import click
 
 from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapters.sqlite3.files import has_log
 from squidbot.bootstrap import wire
 from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
@@ -432,9 +433,9 @@ class _ReadOnlyStore:
     def _store(self, path: str) -> Store:
         if self._follows:
             return SqliteStore(path, read_only=True, follows=True)
-        # At rest, a file opened as usual and not written to stays unchanged. But closing one with a log would empty the
-        # log into it, if a crashed host was the last to have it open.
-        in_use = Path(f"{path}-wal").exists()
+        # At rest, a file opened as usual and not written to stays unchanged. But whoever closes one last moves what its
+        # log holds into the file, such as what a crashed host has left.
+        in_use = has_log(path)
         return SqliteStore(path, create=self._makes, read_only=in_use and not self._writes)
 
 

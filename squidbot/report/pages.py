@@ -88,24 +88,29 @@ class StorePages:
     def search(self, viewer: Viewer, query: str, name: str = "") -> dict[str, Any]:
         """Return the messages that match a query, best first, of the sessions with the newest messages.
 
+        `left_out`: messages of these sessions that a store that is read only does not look through.
+
         Raises:
             RecallError: there is nothing to look for in the query.
         """
         SearchRequest(query).words()
         every, total = self._rows.ids(partial(self.sees, viewer), name)
-        ends, searched, damaged = time.monotonic() + SEARCH_SECONDS, 0, 0
+        ends, searched, damaged, left_out = time.monotonic() + SEARCH_SECONDS, 0, 0, 0
         found: list[tuple[HistoryHit, str]] = []
+        left_out_of = getattr(self._place.store, "left_out", None)
         for session_id in every[:MOST_SEARCHED]:
             if time.monotonic() > ends:
                 break
             searched += 1
             try:
                 found += [(hit, session_id) for hit in self._hits(session_id, query)]
+                left_out += left_out_of(session_id) if left_out_of else 0
             except SquidbotError:
                 damaged += 1
         found.sort(key=lambda one: -one[0].score)
         hits = [_hit_json(*one) for one in found[:MOST_HITS]]
-        return {"query": query, "hits": hits, "searched": searched, "total": total, "damaged": damaged}
+        counts = {"searched": searched, "total": total, "damaged": damaged, "left_out": left_out}
+        return {"query": query, "hits": hits, **counts}
 
     def _hits(self, session_id: str, query: str) -> list[HistoryHit]:
         codec = partial(codec_of, self._place.wired)

@@ -753,6 +753,15 @@ def test_reading_command_leaves_what_a_crash_has_left(
     assert "in the log alone" in copied("session", "show", "support/42", "--limit", "1", *store).output
 
 
+@pytest.mark.parametrize("arguments", READING[:3], ids=" ".join)
+def test_an_empty_log_is_no_sign_of_use(copied: Callable[..., Result], arguments: list[str]) -> None:
+    """A killed reader leaves one; the next command reads as from a store at rest, and leaves none."""
+    before = hashes()
+    Path("kept.db-wal").touch()
+    assert copied(*arguments).exit_code == 0
+    assert hashes() == before
+
+
 def test_search_writes_nothing_once_its_index_is_made(copied: Callable[..., Result]) -> None:
     """The first search brings the index up to date; those behind it only read."""
     copied("session", "search", "support/42", "part_3_1")

@@ -133,12 +133,24 @@ def test_all_that_was_said_is_searched(folder: Path) -> None:
     with served(None) as server, browser(server) as client:
         found = client.get("/api/search", params={"q": "walrus"}).json()
         assert {hit["session"] for hit in found["hits"]} == {"goal", "ann's"}
-        assert (found["searched"], found["total"], found["damaged"]) == (4, 4, 0)
+        assert (found["searched"], found["total"], found["damaged"], found["left_out"]) == (4, 4, 0, 0)
         hits = client.get("/api/search", params={"q": "part_23", "name": "support"}).json()["hits"]
         assert "part_23" in hits[0]["snippet"]
         for query in ("", "?!", "x" * 2_000):
             answer = client.get("/api/search", params={"q": query})
             assert (answer.status_code, answer.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert folder.is_dir()
+
+
+def test_a_search_says_how_many_messages_it_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old ones that no index has yet, where none may be written; with --write, none."""
+    monkeypatch.setattr("squidbot.adapters.sqlite3.index.MOST_BACKLOG", 2)
+    with squidbot.load(AGENT) as engine:
+        engine.session("many").record(*({"role": "user", "content": f"otter {n}"} for n in range(9)))
+    for writes, hits in ((False, 2), (True, 3)):
+        with served(None, writes=writes) as server, browser(server) as client:
+            found = client.get("/api/search", params={"q": "otter", "name": "many"}).json()
+            assert (len(found["hits"]), found["left_out"]) == (hits, 0 if writes else 7)
     assert folder.is_dir()
 
 

@@ -213,7 +213,7 @@ def _look(
     memories: tuple[int, tuple[int, ...]] = (0, ())
     problems: list[str] = []
     try:
-        with closing(files.open_reading(name, BUSY_SECONDS)) as connection:
+        with closing(files.open_reading(name, BUSY_SECONDS).connection) as connection:
             connection.execute("BEGIN")
             problems += _structure(connection)
             if files.is_unscrubbed(connection):

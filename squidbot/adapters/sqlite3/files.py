@@ -10,7 +10,7 @@ import time
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from squidbot.adapters.common.cells import DamagedRowError, encode, encode_record, stored_text
 from squidbot.adapters.common.files import make_file, open_own, sync
@@ -57,6 +57,8 @@ MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
         "name another file, or put a backup in its place, or try `squidbot store doctor`",
     ),
 }
+# A reader gets these if SQLite can't make or write its files beside the store.
+NO_LOCKS = frozenset((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY))
 # Exceptions in our `with` blocks that are not a StoreError yet.
 FOREIGN = (sqlite3.Error, DamagedRowError, OverflowError, UnicodeDecodeError, MemoryError)
 OTHER = (StoreError, "SQLite refused", "check the disk and the call")
@@ -215,28 +217,61 @@ def open_memory() -> sqlite3.Connection:
     return connection
 
 
-def open_reading(path: str, busy_seconds: float, *, follows: bool = False) -> sqlite3.Connection:
-    """Return a read-only connection to a store's file; `follows`: it sees what others write from now on.
+class FileState(NamedTuple):
+    """What shows that a store's file was written to: (inode, size, times of change) of the file and of its log."""
+
+    file: tuple[int, ...]
+    log: tuple[int, ...] | None
+
+
+def _state_of(path: str) -> FileState | None:
+    """Return the state of a store's file; `None` if it is gone or out of reach."""
+    found: list[tuple[int, ...] | None] = []
+    try:
+        for name in (path, log_of(path)):
+            try:
+                status = os.stat(name)  # noqa: PTH116  # before and after each reading; a Path costs more than the call
+            except FileNotFoundError:
+                found.append(None)
+            else:
+                found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    except OSError:
+        return None
+    return FileState(found[0], found[1]) if found[0] else None
+
+
+class Reading(NamedTuple):
+    """A read-only connection; `state`: of a file opened without SQLite's locks, so that nobody notices a writer."""
+
+    connection: sqlite3.Connection
+    state: FileState | None
+
+
+def open_reading(path: str, busy_seconds: float, *, follows: bool = False) -> Reading:
+    """Open a store's file to read it; `follows`: it sees what others write from now on.
 
     Raises:
         DamagedStoreError: the file is not a store, or is damaged.
         StoreError: a newer squidbot wrote it.
         sqlite3.Error: it can't be opened.
     """
-    if not _size(path):
+    state = _state_of(path)  # older than the connection: a change in between is noticed
+    if not _size(path) or state is None:
         raise DamagedStoreError(f"{path}: missing or empty; put a backup in its place")
     _recognise(path)
     # Without a log the file is closed, and a plain connection would leave one.
-    is_live = follows or Path(f"{path}-wal").exists()
-    try:
-        return _open_reading(path, busy_seconds, "" if is_live else "&immutable=1")
-    except sqlite3.OperationalError as error:
-        if not follows or error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
-            raise
-    return _open_reading(path, busy_seconds, "&immutable=1")  # in a folder that can't be written, nobody writes
+    if follows or state.log:
+        try:
+            return Reading(_open_reading(path, busy_seconds), None)
+        except sqlite3.OperationalError as error:
+            # Where SQLite can't make its files beside the store, the file alone is whole only if it has no log.
+            if error.sqlite_errorcode & 0xFF not in NO_LOCKS or state.log or _size(f"{path}-journal"):
+                raise
+    # SQLite does not notice if somebody writes from now on, as another user may: `UnlockedAccess` does.
+    return Reading(_open_reading(path, busy_seconds, "&immutable=1"), state)
 
 
-def _open_reading(path: str, busy_seconds: float, flags: str) -> sqlite3.Connection:
+def _open_reading(path: str, busy_seconds: float, flags: str = "") -> sqlite3.Connection:
     connection = _read_only(path, busy_seconds, flags)
     connection.text_factory = bytes
     try:
@@ -247,12 +282,45 @@ def _open_reading(path: str, busy_seconds: float, flags: str) -> sqlite3.Connect
     return connection
 
 
-def open_only_reading(path: str, busy_seconds: float, *, follows: bool = False) -> sqlite3.Connection:
+def open_only_reading(path: str, busy_seconds: float, *, follows: bool = False) -> Reading:
     """Do what `open_reading` does; raise as `open_file`."""
     try:
         return open_reading(path, busy_seconds, follows=follows)
     except (*FOREIGN, OSError) as error:
+        is_refused = getattr(error, "sqlite_errorcode", 0) & 0xFF in NO_LOCKS and os.access(path, os.R_OK)
+        if is_refused and Path(log := log_of(path)).exists():
+            raise StoreError(
+                f"{path}: can't be read ({error}): {log} may hold messages that the file lacks, and to read them, "
+                f"SQLite has to write to {log.removesuffix('wal')}shm; get the right to write to the folder, or let "
+                "the owner of the store make you a copy with `squidbot store backup`"
+            ) from error
         raise store_error(path, error) from error
+
+
+def end_reading(path: str) -> None:
+    """Let SQLite remove its files beside a store that was only read, if the log is empty and nobody uses them.
+
+    A read-only connection makes these files and can't remove them. A log with content stays for the next writer, and so
+    the file stays as it is.
+    """
+    if has_log(path) or _size(f"{path}-journal") or not Path(log_of(path)).exists():
+        return
+    uri = f"{Path(path).as_uri()}?mode=rw"  # it may be gone meanwhile: make none
+    with closing(sqlite3.connect(uri, uri=True, timeout=0.0)) as connection:
+        _number(connection, "user_version")  # opens the log; the last one to close it removes it
+
+
+def has_log(path: str) -> bool:
+    """Return whether a store's log has content: somebody writes to the store, or a crash has left it.
+
+    SQLite makes an empty one for whoever reads.
+    """
+    return _size(log_of(path)) > 0
+
+
+def log_of(path: str) -> str:
+    """Return the path of a store's log: SQLite puts it beside the file, not beside a link to it."""
+    return f"{os.path.realpath(path)}-wal"
 
 
 def copy(path: str, target: str, busy_seconds: float) -> None:
@@ -616,14 +684,14 @@ class Access:
     """
 
     # A class, not a decorated generator: each call of a store passes here, at a third of the cost.
-    __slots__ = ("_busy_seconds", "_connection", "_lock", "_path", "_pid", "_writes")
+    __slots__ = ("_busy_seconds", "_lock", "_path", "_pid", "_writes", "connection")
 
     def __init__(
         self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
     ) -> None:
         """Give access to a connection; all who share it hold the lock."""
         self._path = path
-        self._connection = connection
+        self.connection = connection
         self._lock = lock
         self._busy_seconds = busy_seconds
         self._pid = os.getpid()
@@ -649,13 +717,13 @@ class Access:
         if self._writes:
             try:
                 with Waiting():
-                    self._connection.execute("BEGIN IMMEDIATE")
+                    self.connection.execute("BEGIN IMMEDIATE")
             except BaseException as error:
                 self._lock.release()
                 if isinstance(error, FOREIGN):
                     raise store_error(self._path, error, note) from error
                 raise
-        return self._connection
+        return self.connection
 
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
@@ -670,16 +738,70 @@ class Access:
                 try:
                     if error is None:
                         with Waiting():  # for the disk
-                            self._connection.execute("COMMIT")
+                            self.connection.execute("COMMIT")
                 finally:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
+                    if self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
             if isinstance(error, FOREIGN):
                 raise error
         except FOREIGN as failed:
             raise store_error(self._path, failed, UNTOUCHED if self._writes else "") from failed
         finally:
             self._lock.release()
+
+
+class UnlockedAccess(Access):
+    """Reads a file that was opened without SQLite's locks: SQLite does not notice if another program writes to it.
+
+    A file that has changed is opened again before it is read. If it changes meanwhile, what was read may be torn.
+    """
+
+    __slots__ = ("_reopen", "_state")
+
+    def __init__(
+        self, path: str, reading: Reading, lock: threading.Lock, busy_seconds: float, reopen: Callable[[], Reading]
+    ) -> None:
+        """Give access to a connection; `reopen` returns another one, and closes the former."""
+        super().__init__(path, reading.connection, lock, busy_seconds, writes=False)
+        self._state = reading.state
+        self._reopen = reopen
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Do as `Access`, and open a changed file again.
+
+        Raises:
+            StoreError: as `Access`, or the changed file can't be opened.
+        """
+        super().__enter__()
+        try:
+            if self._is_changed():
+                self.connection, self._state = self._reopen()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self.connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do as `Access`.
+
+        Raises:
+            StoreError: SQLite failed, or the file has changed meanwhile.
+        """
+        is_torn = (error is None or isinstance(error, (StoreError, DamagedIndexError, *FOREIGN))) and self._is_changed()
+        super().__exit__(None if is_torn else kind, None if is_torn else error, trace)
+        if is_torn:
+            raise StoreError(
+                f"{self._path}: another program wrote to the file during the reading; try again"
+            ) from error
+
+    def forget(self) -> None:
+        """Look at the file no more: it is closed."""
+        self._state = None
+
+    def _is_changed(self) -> bool:
+        return self._state is not None and _state_of(self._path) != self._state
 
 
 # `StoreFile`: a store's open file, shared by its threads in turn.
@@ -706,14 +828,25 @@ class StoreFile:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         if self._path == MEMORY:
-            self._connection = open_memory()
+            reading = Reading(open_memory(), None)
         elif read_only:
-            self._connection = open_only_reading(self._path, busy_seconds, follows=follows)
+            reading = open_only_reading(self._path, busy_seconds, follows=follows)
         else:
-            self._connection = open_file(self._path, busy_seconds, may_create=create)
+            reading = Reading(open_file(self._path, busy_seconds, may_create=create), None)
+        self._follows = follows
+        self._connection = reading.connection
         shared = self._path, self._connection, self._lock, busy_seconds
-        self._reading = Access(*shared, writes=False)
+        self._reading: Access = Access(*shared, writes=False)
         self._writing = Access(*shared, writes=True)
+        if reading.state is not None:
+            self._reading = UnlockedAccess(self._path, reading, self._lock, busy_seconds, self._reopened)
+
+    def _reopened(self) -> Reading:
+        """Open a changed file again; the store keeps its connection if that fails."""
+        reading = open_only_reading(self._path, self._busy_seconds, follows=self._follows)
+        self._connection.close()
+        self._connection = self._writing.connection = reading.connection
+        return reading
 
     def __enter__(self) -> Self:
         return self
@@ -728,6 +861,11 @@ class StoreFile:
         if os.getpid() == self._pid:  # in a fork the connection is still the parent's
             with self._lock:
                 self._connection.close()
+                if isinstance(self._reading, UnlockedAccess):
+                    self._reading.forget()
+            if self._is_read_only and self._path != MEMORY:
+                with suppress(StoreError, OSError, *FOREIGN):  # nothing is lost if its files stay
+                    end_reading(self._path)
 
     def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
         """Write in one transaction, including the search index.

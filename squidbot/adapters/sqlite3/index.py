@@ -339,15 +339,25 @@ def search_unchanged(
         return []
     connection.execute("BEGIN")
     try:
-        try:
-            with index_errors():
-                name = OF_MESSAGES.newest(connection)
-                indexed = _indexed(connection, name, session)
-        except DamagedIndexError:
-            name, indexed = "", 0
+        name, indexed = _so_far(connection, session)
         return best(query, _BacklogPostings(connection, name, session, indexed), limit, after)
     finally:
         connection.execute("ROLLBACK")
+
+
+def left_out(connection: sqlite3.Connection, session: SessionRow) -> int:
+    """Return how many messages `search_unchanged` does not look through."""
+    return max(0, session.messages - MOST_BACKLOG - _so_far(connection, session)[1]) if session.messages else 0
+
+
+def _so_far(connection: sqlite3.Connection, session: SessionRow) -> tuple[str, int]:
+    """Return the index in use, and how many messages of a session it has; ("", 0) if it is missing or damaged."""
+    try:
+        with index_errors():
+            name = OF_MESSAGES.newest(connection)
+            return name, _indexed(connection, name, session)
+    except DamagedIndexError:
+        return "", 0
 
 
 class _Postings:

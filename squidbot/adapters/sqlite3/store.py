@@ -197,7 +197,7 @@ class SqliteStore(StoreFile):
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
         Index the appends' backlog first, which writes to the file. Rebuild a damaged index. A store that is read only
-        looks through the backlog instead.
+        looks through the newest messages of the backlog instead; see `left_out`.
 
         Raises:
             ValueError: the query has no letter or digit.
@@ -208,6 +208,12 @@ class SqliteStore(StoreFile):
             with self._reading as connection:
                 return index.search_unchanged(connection, rows.find(connection, session_id), wanted, limit, after)
         return self._indexed(lambda: self._search(session_id, wanted, limit, after))
+
+    def left_out(self, session_id: str) -> int:
+        """Return how many messages a search does not look through: old ones that no index has, if it is read only."""
+        if not self._is_read_only:
+            return 0
+        return self._read(session_id, index.left_out)
 
     def _search(self, session_id: str, query: SearchQuery, limit: int, after: SearchMatch | None) -> list[SearchMatch]:
         attempts = MOST_CATCHES

@@ -158,7 +158,8 @@ async function search() {
   if (!asked.query.trim()) return [el("p", { class: "dim" }, "Search through all that was said, in all sessions.")];
   say("Searching…");
   const found = await ask("/api/search", { q: asked.query, name: asked.name });
-  const where = `in ${found.searched.toLocaleString()} of ${count(found.total, "session")}${found.damaged ? `; ${found.damaged} can't be read` : ""}`;
+  const where = `in ${found.searched.toLocaleString()} of ${count(found.total, "session")}${found.damaged ? `; ${found.damaged} can't be read` : ""}`
+    + (found.left_out ? `; without ${count(found.left_out, "old message")} that no index has yet: squidbot session search finds them` : "");
   say(found.hits.length ? `The best ${count(found.hits.length, "message")}, ${where}` : `No message ${where}. Try other words.`);
   return found.hits.map((hit) => el("div", { class: "card" },
     el("p", {}, linkTo(hit.key, hit.session, hit.message), el("span", { class: "dim" }, ` m${hit.message}, ${hit.who}, `, when(hit.time))),

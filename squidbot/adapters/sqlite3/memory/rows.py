@@ -394,7 +394,7 @@ def may_have(path: str, *tables: str) -> bool:
     if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
         return False
     try:
-        with closing(open_reading(path, 0.0)) as connection:
+        with closing(open_reading(path, 0.0).connection) as connection:
             return any(
                 connection.execute(HAS_TABLE, (table,)).fetchone()
                 and connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608  # our own

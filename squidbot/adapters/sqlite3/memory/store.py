@@ -249,7 +249,7 @@ class SqliteMemoryStore(StoreFile):
         try:
             self._lay_out()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
         if not read_only:
             self._scrub_left()
@@ -615,7 +615,7 @@ def memory_counts(path: str) -> MemoryCounts:
     Raises:
         StoreError: it can't be read, or is damaged.
     """
-    with closing(open_only_reading(path, BUSY_SECONDS)) as connection:
+    with closing(open_only_reading(path, BUSY_SECONDS).connection) as connection:
         try:
             if not rows.is_laid_out(path, connection):
                 return MemoryCounts(0, {}, {})
