@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -11,12 +12,13 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.last_request import REQUEST, LastRequest, usage_of
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.identity import SessionIdentity, identity_of
 from squidbot.core.transcript.lineage import BELOW, above, parent_of
 from squidbot.core.transcript.lines import own_name
 from squidbot.replay.terms import Charges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
@@ -160,8 +162,9 @@ class SessionRows:
         self._place = place
         self._lock = Lock()
         self._times = OrderedDict[str, tuple[int, float]]()
-        self._rows = OrderedDict[str, tuple[tuple[int, int], dict[str, Any]]]()
+        self._rows = OrderedDict[str, tuple[SessionIdentity, dict[str, Any]]]()
         self._spent = OrderedDict[str, tuple[_Spent, ...]]()
+        self._beginnings = OrderedDict[str, str]()
 
     def page(
         self, sees: Callable[[str, int], bool], *, name: str = "", offset: int = 0, limit: int = 50
@@ -175,7 +178,12 @@ class SessionRows:
         """
         stored = dict(self._place.sessions())
         listed, total = self._listed(stored, sees, name)
-        rows = [dict(self._row(one, stored)) for one in listed[offset : offset + limit]]
+        # A session that was begun again is among the newest of the store, but keeps its old place until it is noticed.
+        looked = dict.fromkeys((*listed[offset : offset + limit], *self._newest(stored, listed, limit)))
+        identities = {one: identity_of(self._place.store, one) for one in looked}
+        if self._are_begun_again(identities):
+            listed, total = self._listed(stored, sees, name)
+        rows = [dict(self._row(one, stored, identities.get(one))) for one in listed[offset : offset + limit]]
         for row in rows:
             parent = row["parent"]
             if parent is not None and not (parent in stored and sees(parent, stored[parent])):
@@ -206,15 +214,32 @@ class SessionRows:
             self._hold(self._times, session_id, held)
         return held[1]
 
-    def _row(self, session_id: str, stored: Mapping[str, int]) -> dict[str, Any]:
-        head = self._place.store.head(session_id)
+    def _newest(self, stored: Mapping[str, int], listed: Sequence[str], limit: int) -> Iterator[str]:
+        """Return those of a list that were begun last."""
+        shown = set(listed)
+        return islice((one for one in reversed([*stored]) if one in shown), limit)
+
+    def _are_begun_again(self, identities: Mapping[str, SessionIdentity]) -> bool:
+        """Return whether any session is another one than before, or seen for the first time; drop what is known of it.
+
+        Until then only its number of messages told whether the time of its newest one was still right.
+        """
+        with self._lock:
+            others = [one for one, found in identities.items() if self._beginnings.get(one) != found.beginning]
+            for one in others:
+                for held in (self._times, self._rows, self._spent):
+                    held.pop(one, None)
+        for one in others:
+            self._hold(self._beginnings, one, identities[one].beginning)
+        return bool(others)
+
+    def _row(self, session_id: str, stored: Mapping[str, int], identity: SessionIdentity | None) -> dict[str, Any]:
+        identity = identity or identity_of(self._place.store, session_id)
         with self._lock:
             held = self._rows.get(session_id)
-        if held is None or held[0] != head:
-            if held is not None and head < held[0]:  # it was forgotten, and begun again
-                with self._lock:
-                    self._spent.pop(session_id, None)
-            held = head, self._made(session_id, head[0], above(session_id, stored.__contains__))
+        if held is None or held[0] != identity:
+            self._are_begun_again({session_id: identity})
+            held = identity, self._made(session_id, identity.messages, above(session_id, stored.__contains__))
             self._hold(self._rows, session_id, held)
         return held[1]
 
