@@ -97,6 +97,9 @@ def test_enter_in_the_terminal_gives_a_new_address(store: str) -> None:
         (["--store", "mem.db", "--shared", "--user", "ann"], "--shared is for all"),
         (["--store", "mem.db", "--tokens", "none"], "--tokens none: it can't be read"),
         (["--store", "mem.db", "--port", "70000"], "70000 is not in the range"),
+        (["--store", "mem.db", "--url", "view.example"], "'view.example' is not an address"),
+        (["--store", "mem.db", "--url", "https://view.example/under"], "is not an address"),
+        (["--store", "mem.db", "--url", "https://me@view.example"], "is not an address"),
     ],
 )
 def test_what_is_wrong_is_said(store: str, arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
