@@ -175,7 +175,14 @@ class _Status:
             done = subprocess.run(  # noqa: S603  # ourselves
                 self._command, capture_output=True, text=True, check=False, timeout=MOST_STATUS_SECONDS
             )
-            values = json.loads(done.stdout)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise StoreError(f"squidbot status failed ({type(error).__name__}); run it yourself") from error
-        return {key: values[key] for key in _STATUS_KEYS}
+        try:
+            values = json.loads(done.stdout)
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            lines = done.stderr.strip().splitlines()
+            why = f": {lines[-1]}" if lines else f" (exit code {done.returncode}); run it yourself"
+            raise StoreError(f"squidbot status failed{why}")
+        return {**dict.fromkeys(_STATUS_KEYS), "problems": []} | {k: values[k] for k in _STATUS_KEYS if k in values}

@@ -150,10 +150,11 @@ def test_a_server_with_tls_stands_in_front(store: str, *, keeps_host: bool) -> N
 def test_without_a_url_no_other_name_is_ours(store: str) -> None:
     """And the cookie is not for encrypted connections alone."""
     with served(store, users=USERS, scope=SHARED) as server:
+        own, sent = base_of(server), {"token": TOKENS["ann"]}
         headers = {"host": "view.example", "origin": URL}
-        assert (
-            httpx2.post(f"{base_of(server)}/login", data={"token": TOKENS["ann"]}, headers=headers).status_code == 403
-        )
+        assert httpx2.post(f"{own}/login", data=sent, headers=headers, timeout=SECONDS).status_code == 403
+        answer = httpx2.post(f"{own}/login", data=sent, headers={"origin": own}, timeout=SECONDS)
+        assert "Secure" not in answer.headers["set-cookie"]
 
 
 def test_every_answer_has_the_headers_that_keep_others_out(server: ReportServer) -> None:
