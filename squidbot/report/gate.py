@@ -231,7 +231,8 @@ class BrowserGate:
         elif asked.path == "/login" and asked.method == "POST" and self._users:
             await self._log_in(guarded, receive)
         elif viewer is None:
-            await _answer(guarded, 401, LOGIN if self._users else NO_COOKIE)
+            way = b"token" if self._users else b"address"
+            await _answer(guarded, 401, LOGIN if self._users else NO_COOKIE, (b"squidbot-login", way))
         else:
             connection.setdefault("state", {}).update(viewer=viewer, csrf=self._logins.csrf(cookie))
             await self._app(connection, receive, guarded)

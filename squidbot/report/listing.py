@@ -115,16 +115,17 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
 
 
 class _Spent(NamedTuple):
-    """What the requests of one line have cost: up to the newest, and with it.
+    """What the prompts of one line have cost: up to the newest, and with it.
 
     Attributes:
-        records: how many records were read.
+        records: how many records were read; requests: how many there are: one of them may have a second record.
         before: tokens and price of all requests but the newest; newest: of that.
         place, plan, tokens: the messages, the plan and the size of the newest request.
         is_sure: whether every request has a bill of its provider.
     """
 
     records: int = 0
+    requests: int = 0
     before: tuple[int, float] = (0, 0.0)
     newest: tuple[int, float] = (0, 0.0)
     place: int = -1
@@ -141,12 +142,13 @@ class _Spent(NamedTuple):
             before = spent.before if is_again else _plus(spent.before, spent.newest)
             tokens = last.cost.estimate
             if usage is not None:
-                one = usage.input_tokens, charges.prices.billed(usage)
+                one = usage.input_tokens, charges.prices.billed(usage._replace(output_tokens=0))
             else:
                 kept = charges.cached(min(spent.tokens, tokens)) if last.plan_id == spent.plan else 0
                 one = tokens, charges.request(tokens, kept)
             is_sure = spent.is_sure and usage is not None
-            spent = _Spent(spent.records + 1, before, one, last.messages, last.plan_id, tokens, is_sure)
+            counts = spent.records + 1, spent.requests + (not is_again)
+            spent = _Spent(*counts, before, one, last.messages, last.plan_id, tokens, is_sure)
         return spent
 
 
@@ -272,6 +274,7 @@ class SessionRows:
                 "before": plan.tokens_before,
                 "after": plan.tokens_after,
             },
+            "requests": sum(one.requests for one in spent),
             "lines": len(line.lines.made) + 1,
             "line": line.line,
             "sent_tokens": tokens,

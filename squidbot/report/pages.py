@@ -90,7 +90,12 @@ class StorePages:
 
     def sessions(self, viewer: Viewer, name: str, offset: int, limit: int) -> dict[str, Any]:
         """Return a page of the list of sessions."""
-        return self._rows.page(partial(self._lists, viewer), name=name, offset=offset, limit=min(limit, MOST_ON_A_PAGE))
+        limit = min(limit, MOST_ON_A_PAGE)
+        page = self._rows.page(partial(self._lists, viewer), name=name, offset=offset, limit=limit)
+        if viewer.is_limited:  # the reason names the store's file
+            for row in page["sessions"]:
+                row["damaged"] = row["damaged"] and "it is damaged, and can't be read"
+        return page
 
     def search(self, viewer: Viewer, query: str, name: str = "") -> dict[str, Any]:
         """Return the messages that match a query, best first, of the sessions with the newest messages.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 import signal
 from contextlib import ExitStack, closing
 from functools import partial
@@ -30,7 +31,15 @@ except ImportError as error:
     raise ImportError(f"squidbot.report.server: {error}; {missing('view')}") from error
 
 from squidbot.core.access import check_listening
-from squidbot.core.errors import NotFoundError, RecallError, SquidbotError
+from squidbot.core.errors import (
+    ArgumentError,
+    BudgetError,
+    BusyError,
+    ConfigError,
+    NotFoundError,
+    RecallError,
+    SquidbotError,
+)
 from squidbot.report.gate import BrowserGate, Logins, Viewer
 from squidbot.report.listing import key_of
 from squidbot.report.page import asset, linked_page, page_script
@@ -59,6 +68,15 @@ MOST_FOLLOWED: Final = 64
 MOST_BODY_BYTES: Final = 64 * 1024
 # Shorter bodies are not worth packing.
 LEAST_PACKED_BYTES: Final = 1_024
+_LOG = logging.getLogger("squidbot")
+# What the mistakes of those who ask are answered with.
+_STATUSES: Final[dict[type[SquidbotError], int]] = {
+    NotFoundError: 404,
+    RecallError: 400,
+    ArgumentError: 400,
+    ConfigError: 400,
+    BudgetError: 409,
+}
 # The pages and what belongs to them: the path, the kind, and the text.
 _FILES: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "/": ("text/html", partial(asset, "view.html")),
@@ -427,7 +445,11 @@ def _whole(text: str | None, usual: int) -> int:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) <= 9 else usual
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    """Return the answer to a request that failed, with the reason."""
-    status = 404 if isinstance(error, NotFoundError) else 400 if isinstance(error, RecallError) else 500
-    return Response(f"{str(error)[:1_000]}\n".encode("utf-8", "replace"), status, media_type="text/plain")
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed, with the reason; a store's own is for those who may see all of it."""
+    status = next((code for kind, code in _STATUSES.items() if isinstance(error, kind)), 500)
+    text = str(error)
+    if status == 500 and request.state.viewer.is_limited and not isinstance(error, BusyError):
+        _LOG.warning("view could not answer %s: %s", request.url.path, text)
+        text = "the store could not be read or written; the log of the server says why"
+    return Response(f"{text[:1_000]}\n".encode("utf-8", "replace"), status, media_type="text/plain")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -11,7 +12,7 @@ import pytest
 
 import squidbot
 from squidbot.core.access import AccessTokens, UserDigest, digest_of
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, DamagedStoreError
 from squidbot.core.memories import SHARED, Scope
 from squidbot.report.gate import MOST_LOGINS, Logins, Viewer
 from squidbot.report.server import MOST_STREAMS_OF_A_USER, ReportServer, ViewOptions
@@ -20,7 +21,6 @@ from .serving import SECONDS, base_of, browser, csrf, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TOKENS = {user: f"token-of-{user}-{'x' * 20}" for user in ("ann", "ben")}
 USERS = AccessTokens(tuple(UserDigest(user, digest_of(token.encode())) for user, token in TOKENS.items()))
@@ -248,6 +248,29 @@ def test_a_user_s_token_shows_that_user_s_sessions_and_facts(store: str) -> None
         for sent in ({"id": fact["memory_id"]}, {"id": fact["memory_id"], "user": "ann"}):
             assert ben.post("/api/facts/forget", json=sent, headers=csrf(ben)).status_code in {400, 404}
         assert len(ann.get("/api/facts").json()["facts"]) == 1
+
+
+@pytest.mark.parametrize("users", [None, USERS])
+def test_a_refusal_says_how_to_log_in(store: str, users: AccessTokens | None) -> None:
+    """A script shows it: with users' tokens there is a form, without any an address in the terminal."""
+    with served(store, users=users, scope=SHARED) as server:
+        for path in ("/", "/api/me"):
+            answer = httpx2.get(f"{base_of(server)}{path}", timeout=SECONDS)
+            assert answer.headers["squidbot-login"] == ("token" if users else "address")
+
+
+def test_a_damaged_session_does_not_tell_a_user_where_the_store_is(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only that it is damaged."""
+
+    def damaged(*_: object) -> None:
+        raise DamagedStoreError(f"{Path(store).absolute()}: a record does not match its checksum")
+
+    monkeypatch.setattr("squidbot.report.listing.parent_of", damaged)
+    for users, token in ((USERS, TOKENS["ann"]), (None, "")):
+        with served(store, users=users, scope=SHARED) as server, browser(server, token=token) as client:
+            row = client.get("/api/sessions").json()["sessions"][0]
+            assert bool(row["damaged"])
+            assert (str(Path(store).absolute()) in row["damaged"]) is (users is None)
 
 
 def test_a_wrong_token_lets_nobody_in(store: str) -> None:
