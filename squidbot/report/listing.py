@@ -166,7 +166,7 @@ class SessionRows:
         self._times = OrderedDict[str, tuple[int, float]]()
         self._rows = OrderedDict[str, tuple[SessionIdentity, dict[str, Any]]]()
         self._spent = OrderedDict[str, tuple[_Spent, ...]]()
-        self._beginnings = OrderedDict[str, str]()
+        self._identities = OrderedDict[str, SessionIdentity]()
 
     def page(
         self, sees: Callable[[str, int], bool], *, name: str = "", offset: int = 0, limit: int = 50
@@ -227,12 +227,13 @@ class SessionRows:
         Until then only its number of messages told whether the time of its newest one was still right.
         """
         with self._lock:
-            others = [one for one, found in identities.items() if self._beginnings.get(one) != found.beginning]
+            before = {one: self._identities.get(one) for one in identities}
+            others = [one for one, found in identities.items() if not ((was := before[one]) and found.continues(was))]
             for one in others:
                 for held in (self._times, self._rows, self._spent):
                     held.pop(one, None)
-        for one in others:
-            self._hold(self._beginnings, one, identities[one].beginning)
+        for one, found in identities.items():
+            self._hold(self._identities, one, found)
         return bool(others)
 
     def _row(self, session_id: str, stored: Mapping[str, int], identity: SessionIdentity | None) -> dict[str, Any]:

@@ -172,10 +172,10 @@ class ReportCache:
         Raises:
             StoreError: the store failed, or what it has can't be read.
         """
-        identity = self._identity(session_id)
         lock = self._enter(session_id)
         try:
             with lock:
+                identity = self._identity(session_id)  # here, or another thread may have built what is newer
                 held = self._newest(session_id, identity)
                 wait = max(0.0, held.built_at + REST_FACTOR * held.seconds - self._clock())
                 return SentFigures(held.version, held.body(since), wait if held.identity != identity else None)
@@ -207,7 +207,7 @@ class ReportCache:
         """Return the newest figures that may be had now; the lock of the session is held."""
         with self._lock:
             held = self._held.get(session_id)
-            if held and held.identity.beginning != identity.beginning:  # it was forgotten, and begun again
+            if held and not identity.continues(held.identity):  # it was forgotten, and begun again
                 held = None
                 del self._held[session_id]
         now = self._clock()

@@ -144,3 +144,5 @@ def test_an_identity_lasts_while_a_session_grows() -> None:
         second = identity_of(store, "notes")
         assert first.messages < second.messages
         assert first.beginning == second.beginning != ""
+        assert second.continues(first)
+        assert not first.continues(second)

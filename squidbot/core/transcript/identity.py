@@ -32,6 +32,11 @@ class SessionIdentity(NamedTuple):
     beginning: str = ""
     scope: str = ""
 
+    def continues(self, earlier: SessionIdentity) -> bool:
+        """Return whether this is still the session that had an earlier identity: nothing is ever removed from one."""
+        has_all = self.messages >= earlier.messages and self.records >= earlier.records
+        return self.beginning == earlier.beginning and has_all
+
 
 def identity_of(store: TranscriptStore, session_id: str) -> SessionIdentity:
     """Return the identity of a session, in two small reads; damaged rows count as such, and are no error.
