@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -32,6 +33,21 @@ if TYPE_CHECKING:
 _STATUS_KEYS: Final = ("settings", "devices", "main_memory", "models", "store", "memory", "problems")
 STATUS_SECONDS: Final = 60.0
 MOST_STATUS_SECONDS: Final = 120.0
+_ORIGIN: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<name>\[[0-9a-f:.]+\]|[^\s/:@?#\[\]]+)(?::(?P<port>[0-9]{1,5}))?/?", re.IGNORECASE
+)
+
+
+def _url(_: click.Context, __: click.Parameter, value: str | None) -> str:
+    """Return the origin in an option, as browsers write it; "" for none."""
+    if value is None:
+        return ""
+    found = _ORIGIN.fullmatch(value)
+    if found is None or not found["name"].isascii() or int(found["port"] or 0) > 65_535:
+        raise click.BadParameter(f"{value[:80]!r} is not an address; write for example https://view.example")
+    scheme, port = found["scheme"].lower(), found["port"] or ""
+    is_usual = not port or int(port) == {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{found['name'].lower()}{'' if is_usual else f':{int(port)}'}"
 
 
 @click.command()
@@ -39,6 +55,7 @@ MOST_STATUS_SECONDS: Final = 120.0
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="The port.  [default: a free one]")
 @click.option("--host", metavar="HOST", default="127.0.0.1", help="Where to listen.  [default: this machine alone]")
+@click.option("--url", metavar="URL", callback=_url, help="Where browsers reach a server with TLS in front.")
 @click.option("--user", default="", help="Whose facts and journal to show, or whose SQUIDBOT_MCP_TOKEN is.")
 @click.option("--shared", is_flag=True, help="Show the facts that all share.")
 @click.option("--tokens", metavar="FILE", help="The users who may look, as for squidbot mcp.")
@@ -50,6 +67,7 @@ def view(  # noqa: PLR0913  # its options
     config: str | None,
     port: int,
     host: str,
+    url: str,
     user: str,
     shared: bool,
     tokens: str | None,
@@ -76,7 +94,7 @@ def view(  # noqa: PLR0913  # its options
     ):
         own_port, path = listening.getsockname()[1], place.file
         status = _Status(store, config) if users is None else None
-        server = ReportServer(place, ViewOptions(scope, host, own_port, users, write, path, status))
+        server = ReportServer(place, ViewOptions(scope, host, own_port, users, write, path, status, url))
         with closing(server):
             server.serve(listening, lambda: _started(server, place.wired.loaded.store_place, users, write, no_browser))
 
@@ -100,9 +118,10 @@ def _started(server: ReportServer, place: str, users: AccessTokens | None, write
     what = "facts and messages can be forgotten" if write else "read only"
     if users is not None:
         complain(f"shows {place}, {what}, to whoever logs in with a token. Ctrl-C ends it.")
-        if not is_loopback(server.host):
+        if not is_loopback(server.host) and not server.address().startswith("https:"):
             complain(
-                f"{server.host} is not encrypted: put a server with TLS in front, or tokens can be read on the way"
+                f"{server.host} is not encrypted: put a server with TLS in front, and pass --url, or tokens can be "
+                "read on the way"
             )
         return
     again = "press Enter for another one, " if sys.stdin.isatty() else ""
@@ -156,7 +175,14 @@ class _Status:
             done = subprocess.run(  # noqa: S603  # ourselves
                 self._command, capture_output=True, text=True, check=False, timeout=MOST_STATUS_SECONDS
             )
-            values = json.loads(done.stdout)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise StoreError(f"squidbot status failed ({type(error).__name__}); run it yourself") from error
-        return {key: values[key] for key in _STATUS_KEYS}
+        try:
+            values = json.loads(done.stdout)
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            lines = done.stderr.strip().splitlines()
+            why = f": {lines[-1]}" if lines else f" (exit code {done.returncode}); run it yourself"
+            raise StoreError(f"squidbot status failed{why}")
+        return {**dict.fromkeys(_STATUS_KEYS), "problems": []} | {k: values[k] for k in _STATUS_KEYS if k in values}

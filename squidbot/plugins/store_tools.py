@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from squidbot.core.errors import BudgetError, DamagedStoreError, RecallError, SquidbotError
@@ -14,6 +14,7 @@ from squidbot.core.messages import Cost
 from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.transcript.identity import identity_of
 from squidbot.core.transcript.lineage import ancestors
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, scope_at
 from squidbot.core.view.current import SessionContext
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.recall.search import SearchQuery
+    from squidbot.core.transcript.identity import SessionIdentity
     from squidbot.plugins.host import HostRuntime
 
     # A tenant and a user.
@@ -59,6 +61,8 @@ KEY_CHARS: Final = 200
 ID_CHARS: Final = 200
 # How many transcripts' owners are remembered.
 MOST_KNOWN: Final = 100_000
+# A list hides what was another user's so long without asking again.
+HIDDEN_SECONDS: Final = 10.0
 HINTS: Final = Hints(
     recall="history_recall {}",
     page="more: history_recall {}",
@@ -92,11 +96,12 @@ _STATUS: Final = "List the conversations, newest first, and tell whether facts m
 
 
 class SessionOwners:
-    """Whose the messages of transcripts are, remembered while no message is added. Threads may share it."""
+    """Whose the messages of transcripts are, remembered while a transcript stays the same. Threads may share it."""
 
-    def __init__(self) -> None:
-        """Know nothing yet."""
-        self._known: dict[str, tuple[int, frozenset[Owner | None]]] = {}
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Know nothing yet; `clock` returns seconds."""
+        self._clock = clock
+        self._known: dict[str, _KnownOwners] = {}
 
     def of(self, store: TranscriptStore, name: str, messages: int) -> frozenset[Owner | None]:
         """Return the tenants and users of a transcript's messages, and of the transcripts that it continues.
@@ -106,19 +111,42 @@ class SessionOwners:
         Raises:
             StoreError: the store failed.
         """
-        known = self._known.get(name)
-        if known is not None and known[0] == messages:
-            return known[1]
         if not messages:
             return frozenset()
+        identity, known = identity_of(store, name), self._known.get(name)
+        if known is not None and known.identity == identity:
+            self._known[name] = known._replace(read_at=self._clock())
+            return known.owners
         try:
             found = frozenset(owner for each in (name, *ancestors(store, name)) for owner in _owners(store, each))
         except DamagedStoreError:
             found = frozenset({None})
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[name] = messages, found
+        self._known[name] = _KnownOwners(identity, found, self._clock())
         return found
+
+    def lists(self, store: TranscriptStore, name: str, messages: int, owner: Owner) -> bool:
+        """Return whether a list shows a transcript to a user: all of it is theirs, or it is empty.
+
+        As `of` tells, but what was another user's is asked for again only after a while: a list has many of these.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        known = self._known.get(name)
+        is_same = known is not None and known.identity.messages == messages
+        if known and is_same and not known.owners <= {owner} and self._clock() < known.read_at + HIDDEN_SECONDS:
+            return False
+        return self.of(store, name, messages) <= {owner}
+
+
+class _KnownOwners(NamedTuple):
+    """The owners of a transcript, of which identity that was, and when it was last read."""
+
+    identity: SessionIdentity
+    owners: frozenset[Owner | None]
+    read_at: float
 
 
 def _owners(store: TranscriptStore, session_id: str) -> set[Owner | None]:
@@ -298,7 +326,7 @@ class StoreTools:
         store: object = self._wired.store
         if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
-        return [(name, count) for name, count in store.sessions() if count and self._is_own(name, count)]
+        return [(name, count) for name, count in store.sessions() if count and self._is_listed(name, count)]
 
     def _found(self, session_id: str) -> str:
         """Return the id of the transcript of a conversation.
@@ -339,6 +367,10 @@ class StoreTools:
     def _is_own(self, name: str, messages: int) -> bool:
         """Return whether the user may see a transcript: all of it is theirs, or it is empty."""
         return self._owners is None or self._owners.of(self._wired.store, name, messages) <= {self._scope[:2]}
+
+    def _is_listed(self, name: str, messages: int) -> bool:
+        """Return whether a list shows a transcript to the user."""
+        return self._owners is None or self._owners.lists(self._wired.store, name, messages, self._scope[:2])
 
     def _unknown(self, session_id: str) -> RecallError:
         names = ", ".join(self._shown(name) for name, _ in self._sessions()[-5:][::-1])

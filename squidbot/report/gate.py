@@ -5,10 +5,9 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import OrderedDict
-from http.cookies import CookieError, SimpleCookie
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from squidbot.core.access import digest_of, is_loopback
 
@@ -22,8 +21,10 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
 
 TOKEN_BYTES: Final = 32
-# How many browsers stay logged in; the oldest login ends first.
-MOST_LOGINS: Final = 256
+# How many browsers of each user stay logged in; the oldest login ends first.
+MOST_LOGINS: Final = 64
+# How many cookies of one name are tried.
+MOST_VALUES: Final = 16
 # How many one-time addresses are open at once.
 MOST_ADDRESSES: Final = 16
 # The largest body of a login, in bytes.
@@ -36,7 +37,7 @@ HEADERS: Final = (
     (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with "no-referrer", browsers send the form of the login from origin "null"
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
@@ -81,7 +82,9 @@ class Logins:
         """Return a token that lets one browser in, once."""
         token = secrets.token_urlsafe(TOKEN_BYTES)
         with self._lock:
-            _hold(self._addresses, token, viewer, MOST_ADDRESSES)
+            self._addresses[digest_of(token.encode())] = viewer
+            while len(self._addresses) > MOST_ADDRESSES:
+                self._addresses.popitem(last=False)
         return token
 
     def enter(self, token: str) -> str | None:
@@ -94,7 +97,10 @@ class Logins:
         """Return the value of a new cookie."""
         cookie = secrets.token_urlsafe(TOKEN_BYTES)
         with self._lock:
-            _hold(self._cookies, cookie, viewer, MOST_LOGINS)
+            self._cookies[digest_of(cookie.encode())] = viewer
+            same = [digest for digest, other in self._cookies.items() if other == viewer]
+            for digest in same[:-MOST_LOGINS]:
+                del self._cookies[digest]
         return cookie
 
     def viewer(self, cookie: str) -> Viewer | None:
@@ -108,12 +114,6 @@ class Logins:
     def csrf(self, cookie: str) -> str:
         """Return what a page sends with each change, to show that it is ours: it belongs to the cookie alone."""
         return hmac.new(self._secret, cookie.encode("utf-8", "replace"), "sha256").hexdigest()
-
-
-def _hold(held: OrderedDict[str, Viewer], secret: str, viewer: Viewer, most: int) -> None:
-    held[digest_of(secret.encode())] = viewer
-    while len(held) > most:
-        held.popitem(last=False)
 
 
 class _Asked(NamedTuple):
@@ -142,22 +142,23 @@ class _Asked(NamedTuple):
     def is_read(self) -> bool:
         return self.method in {"GET", "HEAD"}
 
-    @property
-    def is_foreign(self) -> bool:
-        """Whether a page from elsewhere asks: reading by opening an address is allowed, nothing else is."""
-        if self.origin and self.origin.partition("://")[2] != self.host:
-            return True
+    def is_foreign(self, own: str) -> bool:
+        """Return whether a page from elsewhere asks: reading by opening an address is allowed, nothing else is.
+
+        `own` is the origin at which a server in front is reached; "" for none.
+        """
+        if self.origin and self.origin != own:
+            is_named = bool(own) and self.host.lower() == own.partition("://")[2]
+            if is_named or self.origin.partition("://")[2] != self.host:
+                return True
         if self.site and self.site not in {"same-origin", "none"}:
             return not (self.is_read and self.is_navigation)
         return not self.is_read and not self.origin and self.site != "same-origin"
 
-    def cookie(self, name: str) -> str:
-        """Return the value of a cookie; "" without one."""
-        try:
-            found = SimpleCookie(self.cookies).get(name)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+    def values(self, name: str) -> list[str]:
+        """Return the values of the cookies of a name: several where a page of another path has set one, too."""
+        pairs = [part.partition("=") for part in self.cookies.split(";")]
+        return [value.strip() for own, _, value in pairs if own.strip() == name and value.strip()][:MOST_VALUES]
 
 
 def _texts(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -181,17 +182,28 @@ class BrowserGate:
     """
 
     def __init__(  # noqa: PLR0913  # what a gate needs
-        self, app: ASGIApp, logins: Logins, *, host: str, port: int, users: AccessTokens | None, scope: Scope
+        self,
+        app: ASGIApp,
+        logins: Logins,
+        *,
+        host: str,
+        port: int,
+        users: AccessTokens | None,
+        scope: Scope,
+        url: str = "",
     ) -> None:
         """Take the application, the logins, where the server listens, and, if users have tokens, these.
 
-        `scope` says whose facts are seen; with tokens, each user takes the place of the scope's.
+        `scope` says whose facts are seen; with tokens, each user takes the place of the scope's. `url` is the origin at
+        which browsers reach a server in front of this one, such as `https://view.example`; "" for none.
         """
         self._app, self._logins, self._users, self._scope = app, logins, users, scope
         self._cookie = f"squidbot_view_{port}"
         own = f"[{host}]" if ":" in host else host
+        names = {"127.0.0.1", "localhost", "[::1]", own.lower()}
         # Elsewhere the server does not know its own names, and a page of another name has no cookie.
-        self._hosts = frozenset({"127.0.0.1", "localhost", "[::1]", own.lower()}) if is_loopback(host) else None
+        self._hosts = names | {_split(urlsplit(url).netloc)} if url or is_loopback(host) else None
+        self._url, self._secure = url, "; Secure" if url.startswith("https:") else ""
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -208,34 +220,31 @@ class BrowserGate:
             await send(message)
 
         asked = _Asked.of(connection)
-        cookie = asked.cookie(self._cookie)
-        viewer = self._logins.viewer(cookie) if cookie else None
+        known = [(value, self._logins.viewer(value)) for value in asked.values(self._cookie)]
+        cookie, viewer = next((one for one in known if one[1] is not None), ("", None))
         if not self._is_ours(asked.host):
-            await _answer(guarded, 403, "not a name of this server: open it as 127.0.0.1 or localhost\n")
-        elif asked.is_foreign:
+            await _answer(guarded, 403, "not a name of this server: open it as 127.0.0.1 or localhost, or pass --url\n")
+        elif asked.is_foreign(self._url):
             await _answer(guarded, 403, "refused: a page from elsewhere asks\n")
         elif asked.path == "/" and asked.method == "GET" and "token" in (given := parse_qs(asked.query)):
             await self._entered(guarded, self._logins.enter(given["token"][0]))
         elif asked.path == "/login" and asked.method == "POST" and self._users:
             await self._log_in(guarded, receive)
         elif viewer is None:
-            await _answer(guarded, 401, LOGIN if self._users else NO_COOKIE)
+            way = b"token" if self._users else b"address"
+            await _answer(guarded, 401, LOGIN if self._users else NO_COOKIE, (b"squidbot-login", way))
         else:
             connection.setdefault("state", {}).update(viewer=viewer, csrf=self._logins.csrf(cookie))
             await self._app(connection, receive, guarded)
 
     def _is_ours(self, host: str) -> bool:
-        if self._hosts is None:
-            return bool(host)
-        name, colon, port = host.rpartition(":")
-        is_named = bool(colon) and port.isascii() and port.isdigit()
-        return (name if is_named else host).lower() in self._hosts
+        return bool(host) if self._hosts is None else _split(host) in self._hosts
 
     async def _entered(self, send: Send, cookie: str | None) -> None:
         if cookie is None:
             await _answer(send, 401, USED)
             return
-        value = f"{self._cookie}={cookie}; HttpOnly; SameSite=Strict; Path=/"
+        value = f"{self._cookie}={cookie}; HttpOnly; SameSite=Strict; Path=/{self._secure}"
         await _answer(send, 303, "", (b"location", b"/"), (b"set-cookie", value.encode("ascii")))
 
     async def _log_in(self, send: Send, receive: Receive) -> None:
@@ -251,6 +260,12 @@ class BrowserGate:
             return
         viewer = Viewer(self._scope._replace(user=user), is_limited=True)
         await self._entered(send, self._logins.new_cookie(viewer))
+
+
+def _split(host: str) -> str:
+    """Return the name in a Host header, without the port, in lower case."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isascii() and port.isdigit() else host).lower()
 
 
 async def _answer(send: Send, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:

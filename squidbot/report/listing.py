@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -11,12 +12,13 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.last_request import REQUEST, LastRequest, usage_of
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.identity import SessionIdentity, identity_of
 from squidbot.core.transcript.lineage import BELOW, above, parent_of
 from squidbot.core.transcript.lines import own_name
 from squidbot.replay.terms import Charges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
@@ -113,16 +115,17 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
 
 
 class _Spent(NamedTuple):
-    """What the requests of one line have cost: up to the newest, and with it.
+    """What the prompts of one line have cost: up to the newest, and with it.
 
     Attributes:
-        records: how many records were read.
+        records: how many records were read; requests: how many there are: one of them may have a second record.
         before: tokens and price of all requests but the newest; newest: of that.
         place, plan, tokens: the messages, the plan and the size of the newest request.
         is_sure: whether every request has a bill of its provider.
     """
 
     records: int = 0
+    requests: int = 0
     before: tuple[int, float] = (0, 0.0)
     newest: tuple[int, float] = (0, 0.0)
     place: int = -1
@@ -139,12 +142,13 @@ class _Spent(NamedTuple):
             before = spent.before if is_again else _plus(spent.before, spent.newest)
             tokens = last.cost.estimate
             if usage is not None:
-                one = usage.input_tokens, charges.prices.billed(usage)
+                one = usage.input_tokens, charges.prices.billed(usage._replace(output_tokens=0))
             else:
                 kept = charges.cached(min(spent.tokens, tokens)) if last.plan_id == spent.plan else 0
                 one = tokens, charges.request(tokens, kept)
             is_sure = spent.is_sure and usage is not None
-            spent = _Spent(spent.records + 1, before, one, last.messages, last.plan_id, tokens, is_sure)
+            counts = spent.records + 1, spent.requests + (not is_again)
+            spent = _Spent(*counts, before, one, last.messages, last.plan_id, tokens, is_sure)
         return spent
 
 
@@ -160,8 +164,9 @@ class SessionRows:
         self._place = place
         self._lock = Lock()
         self._times = OrderedDict[str, tuple[int, float]]()
-        self._rows = OrderedDict[str, tuple[tuple[int, int], dict[str, Any]]]()
+        self._rows = OrderedDict[str, tuple[SessionIdentity, dict[str, Any]]]()
         self._spent = OrderedDict[str, tuple[_Spent, ...]]()
+        self._identities = OrderedDict[str, SessionIdentity]()
 
     def page(
         self, sees: Callable[[str, int], bool], *, name: str = "", offset: int = 0, limit: int = 50
@@ -175,7 +180,12 @@ class SessionRows:
         """
         stored = dict(self._place.sessions())
         listed, total = self._listed(stored, sees, name)
-        rows = [dict(self._row(one, stored)) for one in listed[offset : offset + limit]]
+        # A session that was begun again is among the newest of the store, but keeps its old place until it is noticed.
+        looked = dict.fromkeys((*listed[offset : offset + limit], *self._newest(stored, listed, limit)))
+        identities = {one: identity_of(self._place.store, one) for one in looked}
+        if self._are_begun_again(identities):
+            listed, total = self._listed(stored, sees, name)
+        rows = [dict(self._row(one, stored, identities.get(one))) for one in listed[offset : offset + limit]]
         for row in rows:
             parent = row["parent"]
             if parent is not None and not (parent in stored and sees(parent, stored[parent])):
@@ -206,15 +216,33 @@ class SessionRows:
             self._hold(self._times, session_id, held)
         return held[1]
 
-    def _row(self, session_id: str, stored: Mapping[str, int]) -> dict[str, Any]:
-        head = self._place.store.head(session_id)
+    def _newest(self, stored: Mapping[str, int], listed: Sequence[str], limit: int) -> Iterator[str]:
+        """Return those of a list that were begun last."""
+        shown = set(listed)
+        return islice((one for one in reversed([*stored]) if one in shown), limit)
+
+    def _are_begun_again(self, identities: Mapping[str, SessionIdentity]) -> bool:
+        """Return whether any session is another one than before, or seen for the first time; drop what is known of it.
+
+        Until then only its number of messages told whether the time of its newest one was still right.
+        """
+        with self._lock:
+            before = {one: self._identities.get(one) for one in identities}
+            others = [one for one, found in identities.items() if not ((was := before[one]) and found.continues(was))]
+            for one in others:
+                for held in (self._times, self._rows, self._spent):
+                    held.pop(one, None)
+        for one, found in identities.items():
+            self._hold(self._identities, one, found)
+        return bool(others)
+
+    def _row(self, session_id: str, stored: Mapping[str, int], identity: SessionIdentity | None) -> dict[str, Any]:
+        identity = identity or identity_of(self._place.store, session_id)
         with self._lock:
             held = self._rows.get(session_id)
-        if held is None or held[0] != head:
-            if held is not None and head < held[0]:  # it was forgotten, and begun again
-                with self._lock:
-                    self._spent.pop(session_id, None)
-            held = head, self._made(session_id, head[0], above(session_id, stored.__contains__))
+        if held is None or held[0] != identity:
+            self._are_begun_again({session_id: identity})
+            held = identity, self._made(session_id, identity.messages, above(session_id, stored.__contains__))
             self._hold(self._rows, session_id, held)
         return held[1]
 
@@ -247,6 +275,7 @@ class SessionRows:
                 "before": plan.tokens_before,
                 "after": plan.tokens_after,
             },
+            "requests": sum(one.requests for one in spent),
             "lines": len(line.lines.made) + 1,
             "line": line.line,
             "sent_tokens": tokens,

@@ -14,6 +14,7 @@ from squidbot.core.journal import LISTS
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.recall.history import SearchRequest, hits_of, speaker
 from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.identity import identity_of
 from squidbot.plugins.store_tools import SessionOwners
 from squidbot.report.data import ReportSource
 from squidbot.report.listing import SessionRows, charges_for, id_of, key_of
@@ -53,7 +54,7 @@ class StorePages:
         """Take the store, and what returns its status; `None`: no page shows that."""
         self._place, self._status = place, status
         self._owners, self._rows = SessionOwners(), SessionRows(place)
-        self.reports = ReportCache(self._built, place.store.head)
+        self.reports = ReportCache(self._built, partial(identity_of, place.store))
 
     def sees(self, viewer: Viewer, session_id: str, messages: int) -> bool:
         """Return whether a viewer may see a session: with a user's token only if all of it is theirs."""
@@ -61,6 +62,12 @@ class StorePages:
             return True
         owners = self._owners.of(self._place.store, session_id, messages)
         return messages > 0 and owners <= {viewer.scope[:2]}
+
+    def _lists(self, viewer: Viewer, session_id: str, messages: int) -> bool:
+        """Return whether a list shows a session to a viewer, as `sees`, but cheaper for many."""
+        if not viewer.is_limited:
+            return True
+        return messages > 0 and self._owners.lists(self._place.store, session_id, messages, viewer.scope[:2])
 
     def found(self, viewer: Viewer, key: str) -> str:
         """Return the id of a session by its key.
@@ -83,7 +90,12 @@ class StorePages:
 
     def sessions(self, viewer: Viewer, name: str, offset: int, limit: int) -> dict[str, Any]:
         """Return a page of the list of sessions."""
-        return self._rows.page(partial(self.sees, viewer), name=name, offset=offset, limit=min(limit, MOST_ON_A_PAGE))
+        limit = min(limit, MOST_ON_A_PAGE)
+        page = self._rows.page(partial(self._lists, viewer), name=name, offset=offset, limit=limit)
+        if viewer.is_limited:  # the reason names the store's file
+            for row in page["sessions"]:
+                row["damaged"] = row["damaged"] and "it is damaged, and can't be read"
+        return page
 
     def search(self, viewer: Viewer, query: str, name: str = "") -> dict[str, Any]:
         """Return the messages that match a query, best first, of the sessions with the newest messages.
@@ -94,7 +106,7 @@ class StorePages:
             RecallError: there is nothing to look for in the query.
         """
         SearchRequest(query).words()
-        every, total = self._rows.ids(partial(self.sees, viewer), name)
+        every, total = self._rows.ids(partial(self._lists, viewer), name)
         ends, searched, damaged, left_out = time.monotonic() + SEARCH_SECONDS, 0, 0, 0
         found: list[tuple[HistoryHit, str]] = []
         left_out_of = getattr(self._place.store, "left_out", None)

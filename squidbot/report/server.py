@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 import signal
 from contextlib import ExitStack, closing
 from functools import partial
@@ -30,7 +31,15 @@ except ImportError as error:
     raise ImportError(f"squidbot.report.server: {error}; {missing('view')}") from error
 
 from squidbot.core.access import check_listening
-from squidbot.core.errors import NotFoundError, RecallError, SquidbotError
+from squidbot.core.errors import (
+    ArgumentError,
+    BudgetError,
+    BusyError,
+    ConfigError,
+    NotFoundError,
+    RecallError,
+    SquidbotError,
+)
 from squidbot.report.gate import BrowserGate, Logins, Viewer
 from squidbot.report.listing import key_of
 from squidbot.report.page import asset, linked_page, page_script
@@ -51,13 +60,23 @@ if TYPE_CHECKING:
 
 # An open stream says so often that it is there: a connection that is gone shows then.
 ALIVE_SECONDS: Final = 15.0
-# How many streams are open at once, and how many sessions each follows.
-MOST_STREAMS: Final = 256
+# How many streams are open at once, how many of a user who has a token, and how many sessions each follows.
+MOST_STREAMS: Final = 1_024
+MOST_STREAMS_OF_A_USER: Final = 32
 MOST_FOLLOWED: Final = 64
 # The largest body of a change, in bytes.
 MOST_BODY_BYTES: Final = 64 * 1024
 # Shorter bodies are not worth packing.
 LEAST_PACKED_BYTES: Final = 1_024
+_LOG = logging.getLogger("squidbot")
+# What the mistakes of those who ask are answered with.
+_STATUSES: Final[dict[type[SquidbotError], int]] = {
+    NotFoundError: 404,
+    RecallError: 400,
+    ArgumentError: 400,
+    ConfigError: 400,
+    BudgetError: 409,
+}
 # The pages and what belongs to them: the path, the kind, and the text.
 _FILES: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "/": ("text/html", partial(asset, "view.html")),
@@ -80,6 +99,7 @@ class ViewOptions(NamedTuple):
         writes: whether facts and messages can be forgotten.
         path: the store's file, whose changes are noticed without asking the store; "" for none.
         status: returns the status of models and stores; `None`: no page shows that.
+        url: the origin at which browsers reach a server in front, such as `https://view.example`; "" for none.
     """
 
     scope: Scope
@@ -89,6 +109,7 @@ class ViewOptions(NamedTuple):
     writes: bool = False
     path: str = ""
     status: Callable[[], Mapping[str, Any]] | None = None
+    url: str = ""
 
 
 class ReportServer:
@@ -115,12 +136,13 @@ class ReportServer:
             port=options.port,
             users=options.users,
             scope=options.scope,
+            url=options.url,
         )
 
     def address(self) -> str:
         """Return a new address that lets one browser in, once; with users' tokens, the address of the login."""
         host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
-        place = f"http://{host}:{self._options.port}/"
+        place = f"{self._options.url or f'http://{host}:{self._options.port}'}/"
         if self._options.users is not None:
             return place
         return f"{place}?token={self._logins.new_token(Viewer(self._options.scope))}"
@@ -129,6 +151,11 @@ class ReportServer:
     def host(self) -> str:
         """Where it listens."""
         return self._options.host
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._options.port
 
     @property
     def streams(self) -> int:
@@ -236,13 +263,20 @@ class ReportServer:
         """Answer with a stream of events: "changed" with the keys of sessions, "list" where any session has changed."""
         viewer: Viewer = request.state.viewer
         keys = request.query_params.getlist("session")
-        if len(self._streams) >= MOST_STREAMS or len(keys) > MOST_FOLLOWED:
+        if self._are_too_many(viewer) or len(keys) > MOST_FOLLOWED:
             return Response("too many pages, or sessions on one page, follow this store\n", 503)
         ids = [await to_thread.run_sync(_computed, self._pages.found, viewer, key) for key in dict.fromkeys(keys)]
-        stream = _Stream(self.watcher, ids, any_session=request.query_params.get("list") == "1")
+        stream = _Stream(self.watcher, viewer, ids, any_session=request.query_params.get("list") == "1")
         return StreamingResponse(self._followed(stream), media_type="text/event-stream")
 
+    def _are_too_many(self, viewer: Viewer) -> bool:
+        """Return whether no more streams may be open, of all or of a user."""
+        own = sum(one.viewer == viewer for one in self._streams) if viewer.is_limited else 0
+        return len(self._streams) >= MOST_STREAMS or own >= MOST_STREAMS_OF_A_USER
+
     async def _followed(self, stream: _Stream) -> AsyncIterator[str]:
+        if self._are_too_many(stream.viewer):  # others came in meanwhile
+            return
         self._streams.add(stream)
         try:
             with ExitStack() as stack:
@@ -276,7 +310,8 @@ class ReportServer:
 class _Stream:
     """The events of one page, those of a moment as one: however slow the page is, no more of them wait."""
 
-    def __init__(self, watcher: StoreWatcher, sessions: list[str], *, any_session: bool) -> None:
+    def __init__(self, watcher: StoreWatcher, viewer: Viewer, sessions: list[str], *, any_session: bool) -> None:
+        self.viewer = viewer
         self._watcher, self._sessions, self._any_session = watcher, sessions, any_session
         self._loop = asyncio.get_running_loop()
         self._due: set[str] = {*sessions, *([ANY] if any_session else [])}
@@ -410,7 +445,11 @@ def _whole(text: str | None, usual: int) -> int:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) <= 9 else usual
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    """Return the answer to a request that failed, with the reason."""
-    status = 404 if isinstance(error, NotFoundError) else 400 if isinstance(error, RecallError) else 500
-    return Response(f"{str(error)[:1_000]}\n".encode("utf-8", "replace"), status, media_type="text/plain")
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed, with the reason; a store's own is for those who may see all of it."""
+    status = next((code for kind, code in _STATUSES.items() if isinstance(error, kind)), 500)
+    text = str(error)
+    if status == 500 and request.state.viewer.is_limited and not isinstance(error, BusyError):
+        _LOG.warning("view could not answer %s: %s", request.url.path, text)
+        text = "the store could not be read or written; the log of the server says why"
+    return Response(f"{text[:1_000]}\n".encode("utf-8", "replace"), status, media_type="text/plain")

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.threads import SharedLock
 from squidbot.core.errors import NotFoundError
+from squidbot.core.transcript.identity import SessionIdentity
 from squidbot.report.data import GrowingReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.report.data import ReportData
-
-    Head = tuple[int, int]
 
 # A session is built again at the earliest after so many times the seconds that building it took, of a processor: waits
 # for other builds don't count.
@@ -65,7 +64,7 @@ class _Snapshot:
 
     epoch: str = field(default_factory=lambda: secrets.token_hex(6))
     number: int = 0
-    head: Head = (-1, -1)
+    identity: SessionIdentity = field(default_factory=SessionIdentity)
     lists: dict[str, list[str]] = field(default_factory=dict)
     values: str = "{}"
     texts: list[str] = field(default_factory=list)
@@ -81,7 +80,7 @@ class _Snapshot:
     def version(self) -> str:
         return f"{self.epoch}.{self.number}"
 
-    def take(self, data: ReportData, head: Head) -> bool:
+    def take(self, data: ReportData, identity: SessionIdentity) -> bool:
         """Take newer figures; return False if a text is gone: then numbers have to begin anew."""
         numbers = [self.numbers.setdefault(text, len(self.numbers)) for text in data.texts]
         if len(self.numbers) > len(data.texts):
@@ -89,7 +88,7 @@ class _Snapshot:
         rows = {name: value for name, value in data.values.items() if isinstance(value, list)}
         lists = {name: self._written(name, value, numbers) for name, value in rows.items()}
         self._keep_versions(lists)
-        self.lists, self.rows, self.head, self.number = lists, rows, head, self.number + 1
+        self.lists, self.rows, self.identity, self.number = lists, rows, identity, self.number + 1
         self.values = _encoded({name: value for name, value in data.values.items() if name not in lists})
         self.texts = [*self.numbers]
         chars = sum(len(one) for every in lists.values() for one in every)
@@ -143,18 +142,18 @@ class ReportCache:
     def __init__(
         self,
         build: Callable[[str, GrowingReport], ReportData],
-        head: Callable[[str], Head],
+        identity: Callable[[str], SessionIdentity],
         *,
         most_chars: int = MOST_CHARS,
         clock: Callable[[], float] = time.monotonic,
         spent: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Take what builds a session's data, what tells its numbers of messages and records, and clocks.
+        """Take what builds a session's data, what tells its identity, and clocks.
 
         `build` also gets what was read of the session before. `clock` and `spent` return seconds: those that have
         passed, and those that this thread has computed.
         """
-        self._build, self._head, self._most_chars = build, head, most_chars
+        self._build, self._identity, self._most_chars = build, identity, most_chars
         self._clock, self._spent = clock, spent
         self._lock = Lock()
         self._held = OrderedDict[str, _Snapshot]()
@@ -173,13 +172,13 @@ class ReportCache:
         Raises:
             StoreError: the store failed, or what it has can't be read.
         """
-        head = self._head(session_id)
         lock = self._enter(session_id)
         try:
             with lock:
-                held = self._newest(session_id, head)
+                identity = self._identity(session_id)  # here, or another thread may have built what is newer
+                held = self._newest(session_id, identity)
                 wait = max(0.0, held.built_at + REST_FACTOR * held.seconds - self._clock())
-                return SentFigures(held.version, held.body(since), wait if held.head != head else None)
+                return SentFigures(held.version, held.body(since), wait if held.identity != identity else None)
         finally:
             self._leave(session_id)
 
@@ -188,10 +187,13 @@ class ReportCache:
 
         Raises:
             NotFoundError: it is not kept any more: ask for the figures.
+            StoreError: the store failed.
         """
+        beginning = self._identity(session_id).beginning
         with self._lock:
             held = self._held.get(session_id)
-            if held is None or held.epoch != epoch or not 0 <= number < len(held.texts):
+            is_same = held is not None and (held.identity.beginning, held.epoch) == (beginning, epoch)
+            if held is None or not is_same or not 0 <= number < len(held.texts):
                 raise NotFoundError("these figures are not kept any more: load the page again")
             return held.texts[number]
 
@@ -201,20 +203,23 @@ class ReportCache:
             for name in [*self._held] if session_id is None else [session_id]:
                 self._held.pop(name, None)
 
-    def _newest(self, session_id: str, head: Head) -> _Snapshot:
+    def _newest(self, session_id: str, identity: SessionIdentity) -> _Snapshot:
         """Return the newest figures that may be had now; the lock of the session is held."""
         with self._lock:
             held = self._held.get(session_id)
+            if held and not identity.continues(held.identity):  # it was forgotten, and begun again
+                held = None
+                del self._held[session_id]
         now = self._clock()
-        if held and (held.head == head or now < held.built_at + REST_FACTOR * held.seconds):
+        if held and (held.identity == identity or now < held.built_at + REST_FACTOR * held.seconds):
             return self._keep(session_id, held)
         spent = self._spent()
         made = held or _Snapshot()
         data = self._build(session_id, made.growing)
         with self._lock:  # `text` must not read it half
-            if not made.take(data, head):
+            if not made.take(data, identity):
                 made = _Snapshot(growing=made.growing)
-                made.take(data, head)
+                made.take(data, identity)
         made.built_at = self._clock()
         made.seconds = self._spent() - spent
         return self._keep(session_id, made)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import StoreError
 from squidbot.core.ports import SupportsHeads, SupportsNews
+from squidbot.core.transcript.identity import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.transcript.identity import SessionIdentity
 
     Tell = Callable[[frozenset[str]], None]
-    Head = tuple[int, int]
 
 _LOG = logging.getLogger("squidbot")
 # The pause between two looks at a file, and at a server: with what follows, a page is at most a second behind.
@@ -26,6 +27,8 @@ FILE_SECONDS: Final = 0.2
 SERVER_SECONDS: Final = 0.7
 # After a failure.
 RETRY_SECONDS: Final = 2.0
+# Of those that were written to lately, at most so many of the newest are looked at one by one.
+MOST_RECENT: Final = 32
 # Later than any clock is ahead of another one.
 AHEAD_SECONDS: Final = 7 * 24 * 3_600.0
 # What is told where sessions that nobody named have changed.
@@ -43,7 +46,8 @@ class _Listener(NamedTuple):
 class StoreWatcher:
     """Watches sessions of a store for those who listen. Threads may share it.
 
-    A SQLite file is asked only if it, or its log, has changed; a server answers one small query for all sessions.
+    A SQLite file is asked only if it, or its log, has changed. A server answers two small queries for all sessions, and
+    a few for those that were written to in the last minute.
     """
 
     def __init__(self, store: TranscriptStore, path: str = "") -> None:
@@ -54,10 +58,10 @@ class StoreWatcher:
         self._lock = threading.Lock()
         self._listeners: dict[int, _Listener] = {}
         self._next = 0
-        self._heads: dict[str, Head] = {}
+        self._known: dict[str, SessionIdentity] = {}
         self._stamp: object = None
         self._moment = 0.0
-        self._recent: dict[str, Head] = {}
+        self._recent: dict[str, SessionIdentity] = {}
         self._wake = threading.Event()
         self._is_open = True
         self._thread: threading.Thread | None = None
@@ -72,12 +76,12 @@ class StoreWatcher:
         Raises:
             StoreError: the store failed.
         """
-        heads = self._read_heads([*dict.fromkeys(sessions)])
+        found = {name: identity_of(self._store, name) for name in dict.fromkeys(sessions)}
         with self._lock:
             number, self._next = self._next, self._next + 1
             self._listeners[number] = _Listener(frozenset(sessions), any_session, tell)
             for name in sessions:
-                self._heads.setdefault(name, heads.get(name, (0, 0)))
+                self._known.setdefault(name, found[name])
             if self._thread is None and self._is_open:
                 self._stamp = self._stamp_of_files()
                 self._thread = threading.Thread(target=self._run, name="squidbot-watcher", daemon=True)
@@ -88,7 +92,7 @@ class StoreWatcher:
             with self._lock:
                 del self._listeners[number]
                 watched = {name for one in self._listeners.values() for name in one.sessions}
-                self._heads = {name: head for name, head in self._heads.items() if name in watched}
+                self._known = {name: one for name, one in self._known.items() if name in watched}
             self._wake.set()
 
     @property
@@ -132,18 +136,32 @@ class StoreWatcher:
         if stamp is not None and stamp == self._stamp:
             return
         sessions = [*{name for one in listeners for name in one.sessions}]
-        heads = self._read_heads(sessions)
+        written, moment = self._written() if stamp is None else ([], 0.0)
         with self._lock:
-            known = self._heads
-            changed = {name for name in sessions if name in known and heads.get(name, (0, 0)) != known[name]}
-            known.update({name: heads.get(name, (0, 0)) for name in changed})
-        if any(one.any_session for one in listeners) and (stamp is not None or self._is_any_new()):
+            known = {name: self._known[name] for name in sessions if name in self._known}
+        found = self._identities(known, written)
+        lists = any(one.any_session for one in listeners)
+        recent = {name: found.get(name) or identity_of(self._store, name) for name in written} if lists else {}
+        changed = {name for name, identity in found.items() if identity != known[name]}
+        is_any_new = stamp is not None or any(self._recent.get(name) != one for name, one in recent.items())
+        # From here on nothing fails: what is noted now is told.
+        with self._lock:
+            self._known.update({name: found[name] for name in changed if name in self._known})
+        self._stamp, self._recent, self._moment = stamp, recent, moment
+        if is_any_new:
             changed.add(ANY)
-        self._stamp = stamp
         for one in listeners:
             mine = changed & one.sessions | (changed & {ANY} if one.any_session else frozenset())
             if mine:
                 one.tell(frozenset(mine))
+
+    def _identities(self, known: Mapping[str, SessionIdentity], written: Sequence[str]) -> dict[str, SessionIdentity]:
+        """Return the sessions as they are now. A server is asked only for those that may have changed."""
+        if not known or not isinstance(self._store, SupportsHeads):
+            return {name: identity_of(self._store, name) for name in known}
+        heads, lately = self._store.heads([*known]), {*written}
+        same = {name for name, one in known.items() if heads.get(name, (0, 0)) == (one.messages, one.records)}
+        return {name: known[name] if name in same - lately else identity_of(self._store, name) for name in known}
 
     def _stamp_of_files(self) -> object:
         """Return what differs as soon as anything was written; `None` where there is no file."""
@@ -157,19 +175,12 @@ class StoreWatcher:
             found.append(status and (status.st_ino, status.st_size, status.st_mtime_ns))
         return tuple(found)
 
-    def _read_heads(self, sessions: Sequence[str]) -> dict[str, Head]:
-        if isinstance(self._store, SupportsHeads):
-            return self._store.heads(sessions) if sessions else {}
-        return {name: self._store.head(name) for name in sessions}
-
-    def _is_any_new(self) -> bool:
-        """Return whether any session of a server was written to since the last look."""
+    def _written(self) -> tuple[list[str], float]:
+        """Return the newest sessions of a server that were written to since the last look, and the moment of this."""
         if not isinstance(self._store, SupportsNews):
-            return False
-        if not self._moment:  # a moment to come tells the server's own
-            self._moment = self._store.changed_since(time.time() + AHEAD_SECONDS)[1]
-        names, self._moment = self._store.changed_since(self._moment)
-        heads = self._read_heads(names)
-        is_new = any(self._recent.get(name) != head for name, head in heads.items())
-        self._recent = heads
-        return is_new
+            return [], 0.0
+        moment = self._moment
+        if not moment:  # a moment to come tells the server's own
+            moment = self._store.changed_since(time.time() + AHEAD_SECONDS)[1]
+        names, moment = self._store.changed_since(moment)
+        return names[-MOST_RECENT:], moment

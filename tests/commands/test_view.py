@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
@@ -15,8 +17,12 @@ from click.testing import CliRunner, Result
 
 import squidbot
 from squidbot.cli import main
-from squidbot.cli.view import _has_browser
+from squidbot.cli.view import _has_browser, _Status
+from squidbot.core.errors import StoreError
 from squidbot.report.server import ReportServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pexpect = pytest.importorskip("pexpect")
 
@@ -97,6 +103,9 @@ def test_enter_in_the_terminal_gives_a_new_address(store: str) -> None:
         (["--store", "mem.db", "--shared", "--user", "ann"], "--shared is for all"),
         (["--store", "mem.db", "--tokens", "none"], "--tokens none: it can't be read"),
         (["--store", "mem.db", "--port", "70000"], "70000 is not in the range"),
+        (["--store", "mem.db", "--url", "view.example"], "'view.example' is not an address"),
+        (["--store", "mem.db", "--url", "https://view.example/under"], "is not an address"),
+        (["--store", "mem.db", "--url", "https://me@view.example"], "is not an address"),
     ],
 )
 def test_what_is_wrong_is_said(store: str, arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,10 +119,58 @@ def test_what_is_wrong_is_said(store: str, arguments: list[str], says: str, monk
     assert store
 
 
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("https://view.example", "https://view.example"),
+        ("HTTPS://View.Example:443/", "https://view.example"),
+        ("https://view.example:8443", "https://view.example:8443"),
+        ("http://[::1]:80", "http://[::1]"),
+    ],
+)
+def test_the_address_of_a_server_in_front_is_printed(
+    store: str, given: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As browsers write it."""
+
+    def serve(_: ReportServer, listening: socket.socket, started: Callable[[], None]) -> None:
+        listening.close()
+        started()
+
+    monkeypatch.setattr(ReportServer, "serve", serve)
+    result = run("--store", store, "--url", given, "--no-browser")
+    assert re.fullmatch(rf"{re.escape(url)}/\?token=[\w-]{{40,}}\n", result.stdout), result.output
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "says"),
+    [
+        ("", "squidbot: mem.db: no such file\n", "squidbot status failed: squidbot: mem.db: no such file"),
+        ("", "", "squidbot status failed (exit code 3); run it yourself"),
+        ("[1]", "", "squidbot status failed (exit code 3); run it yourself"),
+        ("{", "Traceback\nValueError: x\n\n", "squidbot status failed: ValueError: x"),
+    ],
+)
+def test_a_status_that_fails_says_why(out: str, err: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the last line that it printed."""
+    done = subprocess.CompletedProcess([], 3, out, err)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(StoreError) as raised:
+        _Status(None, None)()
+    assert str(raised.value) == says
+
+
+def test_a_status_of_another_version_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what it has."""
+    done = subprocess.CompletedProcess([], 0, '{"store": {"path": "mem.db"}, "new": 1}', "")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    found = _Status(None, None)()
+    assert (found["store"], found["problems"], found["models"]) == ({"path": "mem.db"}, [], None)
+    assert "new" not in found
+
+
 def test_a_port_that_is_taken_is_said(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the port, and the reason of the system."""
-    import socket  # noqa: PLC0415  # for this test alone
-
     monkeypatch.setattr(ReportServer, "serve", lambda *_: pytest.fail("it serves"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

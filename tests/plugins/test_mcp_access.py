@@ -26,7 +26,8 @@ from squidbot.core.access import AccessTokens, UserDigest, digest_of, read_diges
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import NOBODY
 from squidbot.plugins.mcp import Squidbot
-from squidbot.plugins.store_tools import SessionOwners, StoreTools
+from squidbot.plugins.store_tools import HIDDEN_SECONDS, SessionOwners, StoreTools
+from squidbot.services.forget import forget_session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -484,6 +485,26 @@ def test_a_conversation_that_another_user_joins_is_no_longer_shown(tmp_path: Pat
     for tools in (ann, ben):
         assert tools.call("history_recall", {"conversation_id": "room", "id": "m0-m3"}).is_error
         assert "walrus" not in tools.call("history_search", {"query": "walrusann"}).text.replace("for: walrusann", "")
+    served.hosted.close()
+
+
+def test_a_conversation_that_another_user_begins_again_is_theirs_alone(tmp_path: Path) -> None:
+    """It was forgotten, and has as many messages again; a list asks for what was another user's after a while."""
+    now = 0.0
+    served, owners = Squidbot(tmp_path / "mem.db"), SessionOwners(lambda: now)
+    ann, ben = (tools_of(served, user, owners) for user in ("ann", "ben"))
+    engine = served.hosted.engine
+    say(engine, "notes", squidbot.Scope(user="ann"), "walrusann")
+    assert "\nnotes: " in ann.call("status", {}).text
+    assert "\nnotes: " not in ben.call("status", {}).text
+    forget_session(engine.wired, "notes")
+    say(engine, "notes", squidbot.Scope(user="ben"), "walrusben")
+    assert "\nnotes: " not in ann.call("status", {}).text
+    assert ann.call("history_recall", {"conversation_id": "notes", "id": "m0"}).is_error
+    assert "walrusben" not in ann.call("history_search", {"query": "walrusben"}).text.replace("for: walrusben", "")
+    assert "walrusben" in ben.call("history_recall", {"conversation_id": "notes", "id": "m0"}).text
+    now = HIDDEN_SECONDS
+    assert "\nnotes: " in ben.call("status", {}).text
     served.hosted.close()
 
 

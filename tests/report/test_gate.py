@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -10,16 +12,15 @@ import pytest
 
 import squidbot
 from squidbot.core.access import AccessTokens, UserDigest, digest_of
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, DamagedStoreError
 from squidbot.core.memories import SHARED, Scope
-from squidbot.report.gate import Logins, Viewer
-from squidbot.report.server import ReportServer, ViewOptions
+from squidbot.report.gate import MOST_LOGINS, Logins, Viewer
+from squidbot.report.server import MOST_STREAMS_OF_A_USER, ReportServer, ViewOptions
 
 from .serving import SECONDS, base_of, browser, csrf, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TOKENS = {user: f"token-of-{user}-{'x' * 20}" for user in ("ann", "ben")}
 USERS = AccessTokens(tuple(UserDigest(user, digest_of(token.encode())) for user, token in TOKENS.items()))
@@ -104,6 +105,58 @@ def test_a_page_from_elsewhere_reads_nothing(server: ReportServer, headers: dict
                 assert stream.status_code == 403
 
 
+def test_a_cookie_that_cannot_be_read_hides_no_other(server: ReportServer) -> None:
+    """Other programs on this machine set cookies of every form; one of our name may be theirs."""
+    with browser(server) as client:
+        ((name, value),) = client.cookies.items()
+    own, headers = base_of(server), [f'prefs={{"theme":"dark"}}; {name}={value}', f"\xfc=;;=; a b; {name} = {value} ;x"]
+    headers += [f"{name}=other; {name}={value}", f'{name}="{value}; {name}={value}']
+    for cookies in headers:
+        answer = httpx2.get(f"{own}/api/me", headers={b"cookie": cookies.encode("latin-1")}, timeout=SECONDS)
+        assert answer.status_code == 200, cookies
+    for cookies in (f"x{name}={value}", f"{name}={value}x", f"{name}", f'a="; {name}=x"'):
+        assert httpx2.get(f"{own}/api/me", headers={"cookie": cookies}, timeout=SECONDS).status_code == 401, cookies
+
+
+URL = "https://view.example"
+
+
+@pytest.mark.parametrize("keeps_host", [True, False])
+def test_a_server_with_tls_stands_in_front(store: str, *, keeps_host: bool) -> None:
+    """Whether it passes on the name that it is called by, or its own name for this server."""
+    with served(store, users=USERS, scope=SHARED, writes=True, url=URL) as server:
+        assert server.address() == f"{URL}/"
+        own = f"http://127.0.0.1:{server.port}"
+        host = {"host": "view.example"} if keeps_host else {}
+        page = {**host, "origin": URL, "sec-fetch-site": "same-origin"}
+        sent = {"token": TOKENS["ann"]}
+        assert httpx2.get(own, headers=host, timeout=SECONDS).status_code == 401
+        answer = httpx2.post(f"{own}/login", data=sent, headers=page, timeout=SECONDS)
+        assert answer.status_code == 303, answer.text
+        assert answer.headers["set-cookie"].endswith("; HttpOnly; SameSite=Strict; Path=/; Secure")
+        logged = {"cookie": answer.headers["set-cookie"].partition(";")[0], **page}
+        me = httpx2.get(f"{own}/api/me", headers=logged, timeout=SECONDS).json()
+        assert me["user"] == "ann"
+        change = logged | {"squidbot-csrf": me["csrf"]}
+        assert httpx2.post(f"{own}/api/facts/forget", json={"id": "f-x"}, headers=change).status_code == 400
+        for wrong in ("https://evil.example", "http://view.example", "https://view.example:444", "null"):
+            foreign = change | {"origin": wrong}
+            assert httpx2.post(f"{own}/api/facts/forget", json={"id": "f-x"}, headers=foreign).status_code == 403, wrong
+            assert httpx2.post(f"{own}/login", data=sent, headers=page | {"origin": wrong}).status_code == 403, wrong
+        for name in ("evil.example", "view.example.evil", "xview.example"):
+            assert httpx2.get(own, headers={"host": name}, timeout=SECONDS).status_code == 403, name
+
+
+def test_without_a_url_no_other_name_is_ours(store: str) -> None:
+    """And the cookie is not for encrypted connections alone."""
+    with served(store, users=USERS, scope=SHARED) as server:
+        own, sent = base_of(server), {"token": TOKENS["ann"]}
+        headers = {"host": "view.example", "origin": URL}
+        assert httpx2.post(f"{own}/login", data=sent, headers=headers, timeout=SECONDS).status_code == 403
+        answer = httpx2.post(f"{own}/login", data=sent, headers={"origin": own}, timeout=SECONDS)
+        assert "Secure" not in answer.headers["set-cookie"]
+
+
 def test_every_answer_has_the_headers_that_keep_others_out(server: ReportServer) -> None:
     """Refusals and redirections, too."""
     with browser(server) as client:
@@ -114,7 +167,7 @@ def test_every_answer_has_the_headers_that_keep_others_out(server: ReportServer)
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';")
         assert policy.endswith("base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
         assert answer.headers["cache-control"] == "no-store"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
@@ -197,6 +250,29 @@ def test_a_user_s_token_shows_that_user_s_sessions_and_facts(store: str) -> None
         assert len(ann.get("/api/facts").json()["facts"]) == 1
 
 
+@pytest.mark.parametrize("users", [None, USERS])
+def test_a_refusal_says_how_to_log_in(store: str, users: AccessTokens | None) -> None:
+    """A script shows it: with users' tokens there is a form, without any an address in the terminal."""
+    with served(store, users=users, scope=SHARED) as server:
+        for path in ("/", "/api/me"):
+            answer = httpx2.get(f"{base_of(server)}{path}", timeout=SECONDS)
+            assert answer.headers["squidbot-login"] == ("token" if users else "address")
+
+
+def test_a_damaged_session_does_not_tell_a_user_where_the_store_is(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only that it is damaged."""
+
+    def damaged(*_: object) -> None:
+        raise DamagedStoreError(f"{Path(store).absolute()}: a record does not match its checksum")
+
+    monkeypatch.setattr("squidbot.report.listing.parent_of", damaged)
+    for users, token in ((USERS, TOKENS["ann"]), (None, "")):
+        with served(store, users=users, scope=SHARED) as server, browser(server, token=token) as client:
+            row = client.get("/api/sessions").json()["sessions"][0]
+            assert bool(row["damaged"])
+            assert (str(Path(store).absolute()) in row["damaged"]) is (users is None)
+
+
 def test_a_wrong_token_lets_nobody_in(store: str) -> None:
     """The form says nothing but that; what is sent is not shown again."""
     with served(store, users=USERS, scope=SHARED) as server:
@@ -216,6 +292,26 @@ def test_other_machines_need_tokens(store: str) -> None:
     with pytest.raises(ConfigError, match="other machines can connect"):
         ReportServer(None, ViewOptions(SHARED, host="0.0.0.0"))  # type: ignore[arg-type]  # noqa: S104  # never opened
     assert store
+
+
+def test_one_user_s_logins_and_pages_are_no_other_s(store: str) -> None:
+    """However often a user logs in, or opens pages."""
+    logins, ann, ben = Logins(), Viewer(Scope(user="ann"), is_limited=True), Viewer(Scope(user="ben"), is_limited=True)
+    first, other = logins.new_cookie(ann), logins.new_cookie(ben)
+    cookies = [logins.new_cookie(ben) for _ in range(1_000)]
+    assert logins.viewer(first) == ann
+    assert logins.viewer(other) is None
+    assert sum(logins.viewer(cookie) == ben for cookie in cookies) == MOST_LOGINS
+    with (
+        served(store, users=USERS, scope=SHARED) as server,
+        browser(server, token=TOKENS["ann"]) as one,
+        browser(server, token=TOKENS["ben"]) as two,
+        ExitStack() as pages,
+    ):
+        codes = [pages.enter_context(two.stream("GET", "/api/events?list=1")).status_code for _ in range(40)]
+        assert codes == [200] * MOST_STREAMS_OF_A_USER + [503] * (40 - MOST_STREAMS_OF_A_USER)
+        with one.stream("GET", "/api/events?list=1") as page:
+            assert page.status_code == 200
 
 
 def test_logins_are_bounded_and_known_by_digests() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from squidbot.core.errors import NotFoundError
+from squidbot.core.transcript.identity import SessionIdentity
 from squidbot.report.data import ReportData
 from squidbot.report.snapshots import MOST_VERSIONS, ReportCache
 
@@ -20,11 +21,12 @@ class Session:
         """Begin with a message."""
         self.now, self.computed, self.builds = 100.0, 0.0, 0
         self.texts = ["m0"]
-        self.cache = ReportCache(self.build, self.head, clock=lambda: self.now, spent=lambda: self.computed, **options)
+        clocks: dict[str, Any] = {"clock": lambda: self.now, "spent": lambda: self.computed}
+        self.cache = ReportCache(self.build, self.identity, **clocks, **options)
 
-    def head(self, _: str) -> tuple[int, int]:
+    def identity(self, _: str) -> SessionIdentity:
         """Return how many messages there are."""
-        return len(self.texts), 0
+        return SessionIdentity(len(self.texts), 0, "")
 
     def build(self, name: str, _: object) -> ReportData:
         """Return the data: a message for each text, and behind all texts one that belongs to a part."""

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.core.memories import Scope
+from squidbot.core.memories import SHARED, Scope
+from squidbot.report.listing import key_of
 
 from ..commands.conftest import talk
-from .serving import Talker, served
+from .serving import Talker, base_of, served
+from .test_gate import TOKENS, USERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from squidbot.core.access import AccessTokens
 
 pytestmark = pytest.mark.browser
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -26,8 +30,12 @@ PHONE = {"width": 400, "height": 800}
 
 
 @contextmanager
-def opened(address: str, **context: Any) -> Iterator[Any]:  # noqa: ANN401  # of a package that may not be there
-    """Give a page of a fresh browser at an address; nothing may be written to its console, and no error may arise."""
+def opened(
+    address: str,
+    allowed: str = "\0",
+    **context: Any,  # noqa: ANN401  # of a package that may not be there
+) -> Iterator[Any]:
+    """Give a page of a fresh browser at an address; nothing but what has `allowed` may be written to its console."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: the group `browser`")
     if CHROMIUM is None:
         pytest.skip("Chromium is missing")
@@ -40,7 +48,7 @@ def opened(address: str, **context: Any) -> Iterator[Any]:  # noqa: ANN401  # of
         page.set_default_timeout(10_000)
         page.goto(address)
         yield page
-        assert wrong == []
+        assert [text for text in wrong if allowed not in text] == []
         assert page.evaluate("window.owned") is None
         browser.close()
 
@@ -147,4 +155,33 @@ def test_an_old_address_says_what_to_do(folder: Path) -> None:
             page.goto(address)
             assert "Press Enter in the terminal" in page.inner_text("body")
             browser.close()
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("users", [USERS, None])
+def test_who_is_logged_out_is_told_how_to_log_in(folder: Path, users: AccessTokens | None) -> None:
+    """With a token there is a link to the form; without any, an address is to be had in the terminal."""
+    with squidbot.load(AGENT) as engine:
+        engine.session("ann's", scope=Scope(user="ann")).record({"role": "user", "content": "Hi"})
+    with served("s.db", users=users, scope=SHARED) as server, opened(server.address(), "401") as page:
+        if users:
+            page.get_by_label("Your token").fill(TOKENS["ann"])
+            page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="ann's").wait_for()
+        session, key = page.context.new_page(), key_of("ann's")
+        session.goto(f"{base_of(server)}/session/{key}")
+        session.get_by_text("follows the session").wait_for()
+        page.context.clear_cookies()
+        page.get_by_text("Search", exact=True).first.click()
+        page.locator("#field").fill("walrus")
+        page.locator("#field").press("Enter")
+        with squidbot.load(AGENT) as engine:
+            engine.session("ann's", scope=Scope(user="ann")).record({"role": "assistant", "content": "Hello"})
+        for one in (page, session):
+            if users:
+                one.get_by_text("not logged in any more: log in again").wait_for()
+                one.get_by_role("link", name="log in again").click()
+                one.get_by_label("Your token").wait_for()
+            else:
+                one.get_by_text("not logged in any more: open a new address from the terminal").wait_for()
     assert folder.is_dir()

@@ -7,14 +7,20 @@ import time
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
+from squidbot.core.messages import Opening
 from squidbot.report import watcher as module
 from squidbot.report.watcher import ANY, StoreWatcher
 
+from ..core.rows import row
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pytest
+
+    from squidbot.core.messages import StoredMessage
 
 SECONDS = 10
 
@@ -33,6 +39,14 @@ class Heads:
         if self.fails:
             raise StoreError("the disk failed")
         return self.counts.get(session_id, (0, 0))
+
+    def opening(self, session_id: str, _: object) -> Opening:
+        """Return the numbers, and no record."""
+        return Opening(*self.head(session_id), {})
+
+    def pick(self, _: str, __: object) -> list[StoredMessage]:
+        """Return no message: numbers are all that matters here."""
+        return []
 
     def say(self, session_id: str) -> None:
         """Write."""
@@ -105,9 +119,82 @@ def test_listeners_come_and_go(tmp_path: Path) -> None:
         thread.join()
     wait_for(lambda: not watcher.is_at_work)
     assert watcher._listeners == {}
-    assert watcher._heads == {}
+    assert watcher._known == {}
     told = list[frozenset[str]]()
     with watcher.listening(["s"], told.append):
         store.say("s")
         wait_for(lambda: told == [{"s"}])
+    watcher.close()
+
+
+class Server(Heads):
+    """A store on a server, which tells what was written; that query alone fails when it is told to."""
+
+    news_fail = False
+
+    def heads(self, session_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return the numbers of sessions."""
+        return {name: self.head(name) for name in session_ids}
+
+    def tell(self, session_id: str) -> None:
+        """Tell nobody."""
+
+    def news(self) -> AbstractContextManager[Callable[[float], list[str]]]:
+        """Have none."""
+        raise NotImplementedError
+
+    def changed_since(self, moment: float) -> tuple[list[str], float]:
+        """Return all sessions, unless it fails."""
+        if self.news_fail:
+            raise StoreError("the connection was lost")
+        return [*self.counts], moment
+
+
+def test_a_failure_of_the_second_query_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look counts only as a whole."""
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(module, "SERVER_SECONDS", 0.05)
+    store, told = Server(tmp_path / "f"), list[frozenset[str]]()
+    watcher = StoreWatcher(store)  # type: ignore[arg-type]  # as above
+    with watcher.listening(["s"], told.append, any_session=True):
+        wait_for(lambda: bool(told))  # of what was there
+        time.sleep(0.2)
+        told.clear()
+        store.news_fail = True
+        store.say("s")
+        time.sleep(0.3)
+        assert told == []
+        store.news_fail = False
+        wait_for(lambda: bool(told))
+    assert told[0] == {"s", ANY}
+    watcher.close()
+
+
+class Begun(Server):
+    """A server's store whose sessions can be begun again."""
+
+    first = 1.0
+
+    def pick(self, _: str, __: object) -> list[StoredMessage]:
+        """Return the first message."""
+        return [row(0, time=self.first)]
+
+
+def test_a_session_that_is_begun_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also to the list, and also where the numbers are those of before."""
+    monkeypatch.setattr(module, "SERVER_SECONDS", 0.05)
+    store, told, others = Begun(tmp_path / "f"), list[frozenset[str]](), list[frozenset[str]]()
+    store.counts["s"] = 1, 1
+    watcher = StoreWatcher(store)  # type: ignore[arg-type]  # as above
+    with (
+        watcher.listening(["s"], told.append),
+        watcher.listening([], others.append, any_session=True),
+    ):
+        wait_for(lambda: bool(others))
+        others.clear()
+        assert told == []
+        store.first = 2.0
+        wait_for(lambda: bool(told and others))
+    assert told == [{"s"}]
+    assert others == [{ANY}]
     watcher.close()

@@ -28,6 +28,15 @@
   const count = (number, what) => `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
   const say = (text) => { state.textContent = text; };
 
+  function loggedOut(answer) {
+    if (answer.headers.get("squidbot-login") !== "token") { say("not logged in any more: open a new address from the terminal"); return; }
+    say("not logged in any more: ");
+    const link = document.createElement("a");
+    link.href = "/";
+    link.textContent = "log in again";
+    state.append(link);
+  }
+
   async function loadTexts(number) {
     if (!texts.has(number)) {
       if (texts.size >= MOST_TEXTS) texts.delete(texts.keys().next().value);
@@ -60,7 +69,8 @@
     isLoading = true;
     try {
       const answer = await fetch(`${api}/figures${version ? `?since=${version}` : ""}`);
-      if (answer.status !== 304 && !answer.ok) throw new Error(answer.status === 401 ? "not logged in any more: open a new address from the terminal" : (await answer.text()).trim());
+      if (answer.status === 401) { isLoading = false; loggedOut(answer); return; }
+      if (answer.status !== 304 && !answer.ok) throw new Error((await answer.text()).trim());
       const seconds = answer.headers.get("squidbot-again-seconds");
       if (seconds !== null) again = setTimeout(load, 1000 * Number(seconds) + 20);
       if (answer.status !== 304) patch(await answer.json());
@@ -91,6 +101,7 @@
     if (!window.confirm(`Forget ${seqs.map((seq) => `m${seq}`).join(", ")} for good?`)) return;
     const headers = { "content-type": "application/json", "squidbot-csrf": me.csrf };
     const answer = await fetch(`${api}/forget`, { method: "POST", headers, body: JSON.stringify({ messages: seqs }) });
+    if (answer.status === 401) { loggedOut(answer); return; }
     say(answer.ok ? `forgot ${seqs.map((seq) => `m${seq}`).join(", ")}` : (await answer.text()).trim());
     if (answer.ok) { field.value = ""; load(); }
   }

@@ -52,26 +52,37 @@ const linkTo = (key, session, message = null) =>
 async function ask(path, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== null && value !== ""));
   const answer = await fetch(`${path}${query.size === 0 ? "" : `?${query}`}`);
-  if (!answer.ok) throw new Error(await reason(answer));
+  if (!answer.ok) throw await reason(answer);
   return answer.json();
 }
 
 async function change(path, values) {
   const headers = { "content-type": "application/json", "squidbot-csrf": me.csrf ?? "" };
   const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(values) });
-  if (!answer.ok) throw new Error(await reason(answer));
+  if (!answer.ok) throw await reason(answer);
   return answer.json();
 }
 
+class LoggedOut extends Error {}
+
+// Return why the server refuses, as an error.
 async function reason(answer) {
-  if (answer.status === 401) return "This browser is not logged in any more: open a new address from the terminal.";
+  if (answer.status === 401) {
+    if (answer.headers.get("squidbot-login") === "token") return new LoggedOut("This browser is not logged in any more: ");
+    return new Error("This browser is not logged in any more: open a new address from the terminal.");
+  }
   const text = (await answer.text()).trim();
-  return text && !text.startsWith("<") ? text : `the server answered ${answer.status}`;
+  return new Error(text && !text.startsWith("<") ? text : `the server answered ${answer.status}`);
 }
 
 function say(text, isWrong = false) {
   $("notice").textContent = text;
   $("notice").className = isWrong ? "wrong" : "dim";
+}
+
+function complain(error) {
+  say(error instanceof TypeError ? "The server does not answer; it may have ended." : error.message, true);
+  if (error instanceof LoggedOut) $("notice").append(el("a", { href: "/" }, "log in again"));
 }
 
 // Show what a page reads, unless another page was opened meanwhile.
@@ -83,7 +94,7 @@ async function show(read) {
     $("content").replaceChildren(...parts);
     if ($("notice").className === "wrong" || /^Opening/.test($("notice").textContent)) say("");
   } catch (error) {
-    if (number === shown.number) say(error instanceof TypeError ? "The server does not answer; it may have ended." : error.message, true);
+    if (number === shown.number) complain(error);
   }
 }
 
@@ -99,7 +110,7 @@ function sessionsTools() {
 
 async function sessions() {
   const page = await ask("/api/sessions", { name: listed.name, offset: listed.offset, limit: PAGE });
-  const heads = [["Session"], ["Messages", "number"], ["Window"], ["Newest compaction"], ["Cost", "number"], ["Last activity"]];
+  const heads = [["Session"], ["Messages", "number"], ["Window"], ["Newest compaction"], ["Prompts cost", "number"], ["Last activity"]];
   const table = el("table", {},
     el("thead", {}, el("tr", {}, ...heads.map(([text, kind]) => el("th", { scope: "col", class: kind ?? null }, text)))),
     el("tbody", {}, ...page.sessions.map(sessionRow)));
@@ -139,7 +150,7 @@ function sessionRow(one) {
     el("td", { class: "number", "data-label": "Messages" }, whole(one.messages)),
     el("td", { "data-label": "Window" }, ...used),
     el("td", { "data-label": "Compaction" }, ...(plan ? [safe(plan.cause), " ", when(plan.time), el("small", {}, `${whole(plan.before)} to ${whole(plan.after)} tokens`)] : [])),
-    el("td", { class: "number", "data-label": "Cost" }, ...cost),
+    el("td", { class: "number", "data-label": "Prompts cost" }, ...cost),
     el("td", { "data-label": "Last activity" }, when(one.last_time)));
 }
 
@@ -218,7 +229,7 @@ async function forgetFact(card, one) {
     card.remove();
     say(`Forgot ${one.memory_id}.`);
   } catch (error) {
-    say(error.message, true);
+    complain(error);
   }
 }
 
@@ -387,7 +398,7 @@ async function begin() {
   try {
     me = await ask("/api/me");
   } catch (error) {
-    say(error.message, true);
+    complain(error);
     return;
   }
   $("status-tab").hidden = !me.status;
