@@ -140,8 +140,8 @@ class Server(Heads):
         """Tell nobody."""
 
     def news(self) -> AbstractContextManager[Callable[[float], list[str]]]:
-        """Have none."""
-        raise NotImplementedError
+        """Fail: the watcher asks, and does not wait for news."""
+        raise AssertionError("the watcher waits for news")
 
     def changed_since(self, moment: float) -> tuple[list[str], float]:
         """Return all sessions, unless it fails."""
