@@ -16,8 +16,9 @@ from squidbot.core.redaction import Redactor
 from squidbot.replay.dump import file_name, is_folder
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
-from squidbot.replay.terms import Charges, charges_of
+from squidbot.replay.terms import charges_of
 from squidbot.report.data import ReportSource, replayed_data, report_data, without_text
+from squidbot.report.listing import charges_for
 from squidbot.report.page import check_replaces, write_page
 from squidbot.services.forget import WrittenFile, digest_of, note_written
 
@@ -72,10 +73,7 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
         StoreError: the store failed, or is damaged.
     """
     seen = place.seen(name)
-    loaded = place.wired.loaded
-    charges = (
-        charges_of(prices) if prices else Charges.of(loaded.settings.prices, loaded.prices(seen.core.window.model))
-    )
+    charges = charges_of(prices) if prices else charges_for(place.wired.loaded, seen.core.window.model)
     redact = str if keeps_secrets else place.wired.remembering.redactor.redacted
     with bar("reading") as progress:
         return report_data(ReportSource(seen.core, charges, redact, progress=progress), time.time())

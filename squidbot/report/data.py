@@ -214,7 +214,8 @@ class _Builder:
             "missing": [],
             "errors": [],
         }
-        values |= {"heaviest": self._heaviest(calls, messages), "tools": self._by_tool(calls, messages)}
+        sent = self._sent(calls)
+        values |= {"heaviest": _heaviest(sent, messages), "tools": self._by_tool(sent, messages)}
         values |= {"recalled": [*self._recalled(calls, messages)], "totals": _totals(values)}
         return ReportData(values, [*self._texts])
 
@@ -281,7 +282,8 @@ class _Builder:
             return self._parts[part]
         number = self._parts[part] = len(self._parts)
         how = self._how(part)
-        level = _LEVELS.get(levels.get(part.summary_id or "", ""), levels.get(part.summary_id or "", ""))
+        level = levels.get(part.summary_id or "", "")
+        level = _LEVELS.get(level, level)
         codec = self._codecs.get(part.codec or "")
         text = rendered(codec, codec.encode(part)) if codec and part.payload is not None else part.text or ""
         self._shown.append(
@@ -347,7 +349,10 @@ class _Builder:
         """Return the numbers of a request's parts; those that it shares with the request before are known."""
         plan, parts = request.plan, request.parts or ()
         shared = stack.shared(parts)
-        levels = {one.summary_id: one.representation.level for one in plan.segments if one.summary_id} if plan else {}
+        noted = [one for one in plan.segments if one.summary_id] if plan else []
+        levels = {
+            one.summary_id or "": _LEVELS.get(one.representation.level, one.representation.level) for one in noted
+        }
         is_head = [part.first_seq < 0 and part.kind in _HEAD for part in parts]
         names = iter([section.name for section in plan.sections] if plan else [])
         named = [next(names, "") if head else "" for head in is_head]
@@ -453,15 +458,6 @@ class _Builder:
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
-    def _heaviest(self, calls: Sequence[Mapping[str, Any]], messages: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return the messages that took most tokens of all calls together."""
-        sent = self._sent(calls)
-        first = sorted(range(len(messages)), key=lambda seq: (-sent[seq][1], -messages[seq]["tokens"], seq))
-        return [
-            {"message": seq, "tokens": messages[seq]["tokens"], "calls": sent[seq][0], "sent_tokens": sent[seq][1]}
-            for seq in first[:MOST_HEAVY]
-        ]
-
     def _sent(self, calls: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
         """Return in how many calls each message was sent itself, and how many tokens all of these together took."""
         found = [(0, 0)] * len(self._rows)
@@ -475,9 +471,12 @@ class _Builder:
             stack[call["keep"] :] = [(number, at) for number in call["add"]]
         return found
 
-    def _by_tool(self, calls: Sequence[Mapping[str, Any]], messages: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return for each tool how many results it gave, their tokens, and how many tokens of calls they took."""
-        sent, rows = self._sent(calls), dict[str, list[int]]()
+    def _by_tool(self, sent: Sequence[tuple[int, int]], messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return for each tool how many results it gave, their tokens, and how many tokens of calls they took.
+
+        `sent` is as of `_sent`.
+        """
+        rows: dict[str, list[int]] = {}
         for seq, row in enumerate(self._rows):
             if row.result_ids:
                 for tool, share in zip(messages[seq]["tools"], self._shares(row), strict=True):
@@ -577,6 +576,15 @@ class _Billing:
         other = copy(self)
         other.stack, other.cache = self.stack.copied(), copy(self.cache)
         return other
+
+
+def _heaviest(sent: Sequence[tuple[int, int]], messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return the messages that took most tokens of all calls together; `sent` is as of `_sent`."""
+    first = sorted(range(len(messages)), key=lambda seq: (-sent[seq][1], -messages[seq]["tokens"], seq))
+    return [
+        {"message": seq, "tokens": messages[seq]["tokens"], "calls": sent[seq][0], "sent_tokens": sent[seq][1]}
+        for seq in first[:MOST_HEAVY]
+    ]
 
 
 def _raw(row: StoredMessage) -> Part:
@@ -695,16 +703,12 @@ def replayed_data(  # noqa: PLR0913, PLR0917  # what a replay knows
     calls = [*by_answer.values()]
     policies = [_policy(row, place, calls, label) for row in rows] or values["policies"]
     at = {call["answer"]: call["call"] for call in calls}
-    missing = sorted(
-        {"call": at[one.answer], "name": redact(one.name), "age": one.age, "said": one.seen}.items()
-        for one in outcome.missing
-        if one.answer in at
-    )
+    found = sorted((at[one.answer], redact(one.name), one.age, one.seen) for one in outcome.missing if one.answer in at)
     values |= {
         "source": "replay",
         "calls": calls,
         "policies": policies,
-        "missing": [dict(one) for one in missing],
+        "missing": [dict(zip(("call", "name", "age", "said"), one, strict=True)) for one in found],
         "errors": [_error(at, one.call, one.error, redact) for at, one in enumerate(outcome.failures)],
     }
     return data._replace(values=values | {"totals": _totals(values)})

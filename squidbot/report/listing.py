@@ -80,7 +80,7 @@ def id_of(key: str) -> str:
 
 def charges_for(loaded: Loaded, model: str) -> Charges:
     """Return the prices of a model by the settings."""
-    return Charges.of(loaded.settings.prices, loaded.prices(model))
+    return Charges.of(loaded.settings.model(model).prices or loaded.settings.prices, loaded.prices(model))
 
 
 def session_row(place: ShownStore, session_id: str, messages: int, above_it: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+import squidbot
 from squidbot.cli import main
 
 if TYPE_CHECKING:
@@ -76,6 +77,17 @@ def test_report_replaces_a_report_and_nothing_else(copied: Callable[..., Result]
         assert name in done.output
         assert "choose another" in done.output
         assert Path(name).read_bytes() == before
+
+
+def test_report_names_the_prices_that_it_bills_by(copied: Callable[..., Result]) -> None:
+    """A model's own entry of the price table goes before the one of the settings; the option before both."""
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[models.house]\ncontext_window = 8000\nprices = "openai"\n')
+    with squidbot.load("squidbot.toml") as engine:
+        session = engine.session("priced", model="house")
+        session.record(*session.assemble("Hello.").incoming, "Yes.")
+    assert json.loads(copied("report", "priced", "--json").output)["prices"]["name"] == "openai"
+    assert json.loads(copied("report", "priced", "--json", "--prices", "gemini").output)["prices"]["name"] == "gemini"
 
 
 @pytest.mark.parametrize("out", ["nowhere/r.html", "."])
