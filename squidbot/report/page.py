@@ -113,9 +113,9 @@ def asset(name: str) -> str:
 
 
 @cache
-def page_script() -> str:
-    """Return the page's script: one scope, which nothing else of a page reaches."""
-    own = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
+def page_script(names: tuple[str, ...] = SCRIPTS) -> str:
+    """Return the script of a page, made of these files: one scope, which nothing else of a page reaches."""
+    own = "\n".join(asset(f"{name}.js") for name in names)
     return f'"use strict";\n(() => {{\n{own}}})();\n'
 
 

@@ -85,7 +85,7 @@ _FILES: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "/page/report.js": ("text/javascript", page_script),
     "/page/follow.js": ("text/javascript", partial(asset, "follow.js")),
     "/page/view.css": ("text/css", partial(asset, "view.css")),
-    "/page/view.js": ("text/javascript", partial(asset, "view.js")),
+    "/page/view.js": ("text/javascript", partial(page_script, ("words", "view"))),
 }
 
 

@@ -1,5 +1,4 @@
-// The pages of a store: sessions, search, facts, goals, journal, status. Text of the store is only ever text here.
-"use strict";
+// The pages of a store: sessions, search, facts, goals, journal, status. Elements and words are made by words.js.
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["sessions", "search", "facts", "goals", "journal", "status"];
@@ -7,24 +6,11 @@ const PAGE = 50;
 // What a list that changes often waits for before it is read again, in milliseconds.
 const LIST_MS = 1000;
 let me = { writes: false, limited: false, csrf: null, user: "" };
-let shown = { tab: "", number: 0 };
+let opened = { tab: "", number: 0 };
 let stream = null;
 
 // -- elements and words ------------------------------------------------------------------------------------------
 
-function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key === "value" || key === "checked") made[key] = value;
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
-}
-
-const count = (number, one, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
-const whole = (number) => (number === null || number === undefined ? "" : Math.round(number).toLocaleString());
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 function ago(seconds) {
@@ -32,20 +18,19 @@ function ago(seconds) {
   const passed = Date.now() / 1000 - seconds;
   const units = [[86400, "day"], [3600, "hour"], [60, "minute"]];
   const found = units.find(([size]) => passed >= size);
-  return found ? `${count(Math.floor(passed / found[0]), found[1])} ago` : passed > -60 ? "just now" : "";
+  return found ? `${many(Math.floor(passed / found[0]), found[1])} ago` : passed > -60 ? "just now" : "";
 }
 
 function when(seconds) {
   if (!seconds) return "";
   const date = new Date(1000 * seconds);
   if (Number.isNaN(date.getTime())) return "";
-  return el("time", { datetime: date.toISOString(), title: date.toLocaleString(), "data-at": seconds }, ago(seconds));
+  return make("time", { datetime: date.toISOString(), title: date.toLocaleString(), "data-at": seconds }, ago(seconds));
 }
 
-// Nothing that a terminal or a browser would obey, and nothing that turns the text around it.
-const safe = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+const safe = (text) => shown(String(text));
 const linkTo = (key, session, message = null) =>
-  el("a", { href: `/session/${key}${message === null ? "" : `#view=message&message=${message}`}`, class: "name", dir: "auto" }, safe(session));
+  make("a", { href: `/session/${key}${message === null ? "" : `#view=message&message=${message}`}`, class: "name", dir: "auto" }, safe(session));
 
 // -- asking the server -------------------------------------------------------------------------------------------
 
@@ -82,19 +67,19 @@ function say(text, isWrong = false) {
 
 function complain(error) {
   say(error instanceof TypeError ? "The server does not answer; it may have ended." : error.message, true);
-  if (error instanceof LoggedOut) $("notice").append(el("a", { href: "/" }, "log in again"));
+  if (error instanceof LoggedOut) $("notice").append(make("a", { href: "/" }, "log in again"));
 }
 
 // Show what a page reads, unless another page was opened meanwhile.
 async function show(read) {
-  const number = ++shown.number;
+  const number = ++opened.number;
   try {
     const parts = await read();
-    if (number !== shown.number) return;
+    if (number !== opened.number) return;
     $("content").replaceChildren(...parts);
     if ($("notice").className === "wrong" || /^Opening/.test($("notice").textContent)) say("");
   } catch (error) {
-    if (number === shown.number) complain(error);
+    if (number === opened.number) complain(error);
   }
 }
 
@@ -103,7 +88,7 @@ async function show(read) {
 let listed = { name: "", offset: 0 };
 
 function sessionsTools() {
-  const field = el("input", { type: "search", id: "field", placeholder: "part of a session's id", value: listed.name, "aria-label": "Filter by name" });
+  const field = make("input", { type: "search", id: "field", placeholder: "part of a session's id", value: listed.name, "aria-label": "Filter by name" });
   field.addEventListener("input", later(() => { listed = { name: field.value, offset: 0 }; show(sessions); }, 200));
   return [field];
 }
@@ -111,47 +96,47 @@ function sessionsTools() {
 async function sessions() {
   const page = await ask("/api/sessions", { name: listed.name, offset: listed.offset, limit: PAGE });
   const heads = [["Session"], ["Messages", "number"], ["Window"], ["Newest compaction"], ["Prompts cost", "number"], ["Last activity"]];
-  const table = el("table", {},
-    el("thead", {}, el("tr", {}, ...heads.map(([text, kind]) => el("th", { scope: "col", class: kind ?? null }, text)))),
-    el("tbody", {}, ...page.sessions.map(sessionRow)));
+  const table = make("table", {},
+    make("thead", {}, make("tr", {}, ...heads.map(([text, kind]) => make("th", { scope: "col", class: kind ?? null }, text)))),
+    make("tbody", {}, ...page.sessions.map(sessionRow)));
   const older = page.total - page.listed;
   const last = page.offset + page.sessions.length;
   return [
-    page.sessions.length ? table : el("p", { class: "dim" }, listed.name ? "No session has such a name." : "This store has no sessions yet."),
-    el("p", {},
+    page.sessions.length ? table : make("p", { class: "dim" }, listed.name ? "No session has such a name." : "This store has no sessions yet."),
+    make("p", {},
       page.offset > 0 ? turn("Newer", page.offset - PAGE) : null, " ",
       last < page.listed ? turn("Older", last) : null, " ",
-      el("span", { class: "dim" }, page.sessions.length ? `${page.offset + 1} to ${last} of ${page.listed.toLocaleString()}` : "",
-        older > 0 ? `; ${count(older, "older session")}: filter by name` : "")),
+      make("span", { class: "dim" }, page.sessions.length ? `${page.offset + 1} to ${last} of ${page.listed.toLocaleString()}` : "",
+        older > 0 ? `; ${many(older, "older session")}: filter by name` : "")),
   ];
 }
 
 function turn(text, offset) {
-  return el("button", { type: "button", onclick: () => { listed.offset = Math.max(0, offset); show(sessions); } }, text);
+  return make("button", { type: "button", click: () => { listed.offset = Math.max(0, offset); show(sessions); } }, text);
 }
 
 function sessionRow(one) {
   const way = { "sub-agent": "sub-agent of", below: "below" }[one.way] ?? "continues";
   const about = [
-    one.parent === null ? null : el("small", {}, `${way} `, linkTo(one.parent_key, one.parent)),
-    one.goal ? el("small", { class: "text" }, `goal: ${safe(one.goal)}`) : null,
-    one.lines > 1 ? el("small", {}, `line ${one.line} of ${one.lines}`) : null,
-    one.damaged ? el("small", { class: "bad text" }, safe(one.damaged)) : null,
+    one.parent === null ? null : make("small", {}, `${way} `, linkTo(one.parent_key, one.parent)),
+    one.goal ? make("small", { class: "text" }, `goal: ${safe(one.goal)}`) : null,
+    one.lines > 1 ? make("small", {}, `line ${one.line} of ${one.lines}`) : null,
+    one.damaged ? make("small", { class: "bad text" }, safe(one.damaged)) : null,
   ];
   const share = one.limit ? one.request_tokens / one.limit : null;
-  const used = share === null ? [one.window ? `${whole(one.window)} tokens` : ""] : [
-    el("meter", { min: 0, max: 1, high: 0.8, value: Math.min(1, share), "aria-label": percent(share) }), ` ${percent(share)}`,
-    el("small", {}, `${whole(one.request_tokens)} of ${whole(one.limit)} tokens`), one.model ? el("small", {}, safe(one.model)) : null];
+  const used = share === null ? [one.window ? `${figure(one.window)} tokens` : ""] : [
+    make("meter", { min: 0, max: 1, high: 0.8, value: Math.min(1, share), "aria-label": percent(share) }), ` ${percent(share)}`,
+    make("small", {}, `${figure(one.request_tokens)} of ${figure(one.limit)} tokens`), one.model ? make("small", {}, safe(one.model)) : null];
   const plan = one.compaction;
-  const cost = one.requests ? [whole(one.price), el("small", {},
-    `${one.price_is_sure ? "" : "about, "}in input tokens; ${whole(one.sent_tokens)} sent in ${count(one.requests, "request")}`)] : [];
-  return el("tr", { "data-key": one.key },
-    el("td", {}, linkTo(one.key, one.session), ...about),
-    el("td", { class: "number", "data-label": "Messages" }, whole(one.messages)),
-    el("td", { "data-label": "Window" }, ...used),
-    el("td", { "data-label": "Compaction" }, ...(plan ? [safe(plan.cause), " ", when(plan.time), el("small", {}, `${whole(plan.before)} to ${whole(plan.after)} tokens`)] : [])),
-    el("td", { class: "number", "data-label": "Prompts cost" }, ...cost),
-    el("td", { "data-label": "Last activity" }, when(one.last_time)));
+  const cost = one.requests ? [figure(one.price), make("small", {},
+    `${one.price_is_sure ? "" : "about, "}in input tokens; ${figure(one.sent_tokens)} sent in ${many(one.requests, "request")}`)] : [];
+  return make("tr", { "data-key": one.key },
+    make("td", {}, linkTo(one.key, one.session), ...about),
+    make("td", { class: "number", "data-label": "Messages" }, figure(one.messages)),
+    make("td", { "data-label": "Window" }, ...used),
+    make("td", { "data-label": "Compaction" }, ...(plan ? [safe(plan.cause), " ", when(plan.time), make("small", {}, `${figure(plan.before)} to ${figure(plan.after)} tokens`)] : [])),
+    make("td", { class: "number", "data-label": "Prompts cost" }, ...cost),
+    make("td", { "data-label": "Last activity" }, when(one.last_time)));
 }
 
 // -- search ------------------------------------------------------------------------------------------------------
@@ -159,22 +144,22 @@ function sessionRow(one) {
 let asked = { query: "", name: "" };
 
 function searchTools() {
-  const field = el("input", { type: "search", id: "field", placeholder: 'words, or a "quoted phrase"', value: asked.query, "aria-label": "Search all messages" });
-  const name = el("input", { type: "search", placeholder: "in sessions named", value: asked.name, "aria-label": "Part of a session's id" });
+  const field = make("input", { type: "search", id: "field", placeholder: 'words, or a "quoted phrase"', value: asked.query, "aria-label": "Search all messages" });
+  const name = make("input", { type: "search", placeholder: "in sessions named", value: asked.name, "aria-label": "Part of a session's id" });
   $("tools").onsubmit = (event) => { event.preventDefault(); asked = { query: field.value, name: name.value }; show(search); };
-  return [field, name, el("button", {}, "Search")];
+  return [field, name, make("button", {}, "Search")];
 }
 
 async function search() {
-  if (!asked.query.trim()) return [el("p", { class: "dim" }, "Search through all that was said, in all sessions.")];
+  if (!asked.query.trim()) return [make("p", { class: "dim" }, "Search through all that was said, in all sessions.")];
   say("Searching…");
   const found = await ask("/api/search", { q: asked.query, name: asked.name });
-  const where = `in ${found.searched.toLocaleString()} of ${count(found.total, "session")}${found.damaged ? `; ${found.damaged} can't be read` : ""}`
-    + (found.left_out ? `; without ${count(found.left_out, "old message")} that no index has yet: squidbot session search finds them` : "");
-  say(found.hits.length ? `The best ${count(found.hits.length, "message")}, ${where}` : `No message ${where}. Try other words.`);
-  return found.hits.map((hit) => el("div", { class: "card" },
-    el("p", {}, linkTo(hit.key, hit.session, hit.message), el("span", { class: "dim" }, ` m${hit.message}, ${hit.who}, `, when(hit.time))),
-    el("p", { class: "text", dir: "auto" }, safe(hit.snippet))));
+  const where = `in ${found.searched.toLocaleString()} of ${many(found.total, "session")}${found.damaged ? `; ${found.damaged} can't be read` : ""}`
+    + (found.left_out ? `; without ${many(found.left_out, "old message")} that no index has yet: squidbot session search finds them` : "");
+  say(found.hits.length ? `The best ${many(found.hits.length, "message")}, ${where}` : `No message ${where}. Try other words.`);
+  return found.hits.map((hit) => make("div", { class: "card" },
+    make("p", {}, linkTo(hit.key, hit.session, hit.message), make("span", { class: "dim" }, ` m${hit.message}, ${hit.who}, `, when(hit.time))),
+    make("p", { class: "text", dir: "auto" }, safe(hit.snippet))));
 }
 
 // -- facts -------------------------------------------------------------------------------------------------------
@@ -182,42 +167,42 @@ async function search() {
 let whose = { user: null, past: false };
 
 function userTools(again, ...others) {
-  const name = el("input", { id: "field", value: whose.user ?? me.user, "aria-label": "Whose: the user; empty: shared by all" });
+  const name = make("input", { id: "field", value: whose.user ?? me.user, "aria-label": "Whose: the user; empty: shared by all" });
   $("tools").onsubmit = (event) => { event.preventDefault(); whose.user = name.value; show(again); };
-  return me.limited ? others : [el("label", {}, "Whose: ", name), el("button", {}, "Show"), ...others];
+  return me.limited ? others : [make("label", {}, "Whose: ", name), make("button", {}, "Show"), ...others];
 }
 
 function factsTools() {
-  const past = el("input", { type: "checkbox", checked: whose.past });
+  const past = make("input", { type: "checkbox", checked: whose.past });
   past.addEventListener("change", () => { whose.past = past.checked; show(facts); });
-  return userTools(facts, el("label", {}, past, " replaced ones, too"));
+  return userTools(facts, make("label", {}, past, " replaced ones, too"));
 }
 
 async function facts(after = "") {
   const page = await ask("/api/facts", { user: whose.user, past: whose.past ? 1 : null, after });
   const parts = page.facts.map(factCard);
   if (page.next) {
-    const more = el("button", { type: "button" }, "More");
+    const more = make("button", { type: "button" }, "More");
     more.addEventListener("click", async () => more.replaceWith(...await facts(page.next)));
     parts.push(more);
   }
   const of = page.user ? `of ${safe(page.user)}` : "shared by all";
   const none = page.enabled ? `No durable facts ${of}.` : "Durable facts are off (memory.enabled).";
-  return parts.length || after ? parts : [el("p", { class: "dim" }, none)];
+  return parts.length || after ? parts : [make("p", { class: "dim" }, none)];
 }
 
 function factCard(one) {
-  const sources = one.sources.map((source) => el("li", {}, source.key
+  const sources = one.sources.map((source) => make("li", {}, source.key
     ? linkTo(source.key, `${source.session} m${source.first}${source.last > source.first ? `-m${source.last}` : ""}`, source.first)
     : safe(source.path ?? "a session that you can't see")));
   const about = [one.memory_id, one.category, [one.speaker, one.trust].filter(Boolean).join(", "), one.reason,
     one.tags.map((tag) => `#${tag}`).join(" "), one.supersedes && `replaces ${one.supersedes}`,
     one.superseded_by && `replaced by ${one.superseded_by}`].filter(Boolean);
-  const card = el("div", { class: "card", "data-fact": one.memory_id },
-    el("p", { class: "text", dir: "auto" }, safe(one.text)),
-    el("small", { class: "text" }, safe(about.join(" · ")), " ", when(one.time)),
-    sources.length ? el("ul", {}, ...sources) : null);
-  if (me.writes) card.append(el("button", { type: "button", onclick: () => forgetFact(card, one) }, "Forget…"));
+  const card = make("div", { class: "card", "data-fact": one.memory_id },
+    make("p", { class: "text", dir: "auto" }, safe(one.text)),
+    make("small", { class: "text" }, safe(about.join(" · ")), " ", when(one.time)),
+    sources.length ? make("ul", {}, ...sources) : null);
+  if (me.writes) card.append(make("button", { type: "button", click: () => forgetFact(card, one) }, "Forget…"));
   return card;
 }
 
@@ -252,8 +237,8 @@ async function goals() {
   const page = await ask("/api/sessions", { limit: 200 });
   const having = page.sessions.filter((one) => one.goal);
   const cards = having.map((one) => {
-    const more = el("div", {});
-    const details = el("details", {}, el("summary", {}, "Milestones, decisions, blockers"), more);
+    const more = make("div", {});
+    const details = make("details", {}, make("summary", {}, "Milestones, decisions, blockers"), more);
     details.addEventListener("toggle", async () => {
       if (!details.open || more.childElementCount) return;
       try {
@@ -262,51 +247,51 @@ async function goals() {
         more.textContent = error.message;
       }
     });
-    return el("div", { class: "card" }, el("p", { class: "text", dir: "auto" }, safe(one.goal)),
-      el("small", {}, linkTo(one.key, one.session), " ", when(one.last_time)), details);
+    return make("div", { class: "card" }, make("p", { class: "text", dir: "auto" }, safe(one.goal)),
+      make("small", {}, linkTo(one.key, one.session), " ", when(one.last_time)), details);
   });
-  return cards.length ? cards : [el("p", { class: "dim" }, `None of the newest ${count(page.sessions.length, "session")} has a goal.`)];
+  return cards.length ? cards : [make("p", { class: "dim" }, `None of the newest ${many(page.sessions.length, "session")} has a goal.`)];
 }
 
 function goalParts(goals) {
-  const items = goals.items.map((one) => el("li", { class: "text" }, `${one.kind}${one.done ? " (done)" : ""}: ${safe(one.text)}`));
-  const ended = goals.ended.map((one) => el("li", { class: "text" }, `${one.how}: ${safe(one.text)}`));
-  return [goals.next ? el("p", { class: "text" }, `next: ${safe(goals.next)}`) : null,
-    items.length ? el("ul", {}, ...items) : el("p", { class: "dim" }, "Nothing beside the goal."),
-    ended.length ? el("ul", { "aria-label": "Earlier goals" }, ...ended) : null].filter(Boolean);
+  const items = goals.items.map((one) => make("li", { class: "text" }, `${one.kind}${one.done ? " (done)" : ""}: ${safe(one.text)}`));
+  const ended = goals.ended.map((one) => make("li", { class: "text" }, `${one.how}: ${safe(one.text)}`));
+  return [goals.next ? make("p", { class: "text" }, `next: ${safe(goals.next)}`) : null,
+    items.length ? make("ul", {}, ...items) : make("p", { class: "dim" }, "Nothing beside the goal."),
+    ended.length ? make("ul", { "aria-label": "Earlier goals" }, ...ended) : null].filter(Boolean);
 }
 
 const NAMES = { open_questions: "open", decisions: "decided", errors: "failed", progress: "done", files_touched: "files" };
 
 async function journal() {
   const page = await ask("/api/journal", { user: whose.user });
-  const cards = page.entries.map((one) => el("div", { class: "card" },
-    el("p", { class: "dim" }, when(one.time), ` ${[one.agent_id, one.run_id, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean).map(safe).join(" · ")}`,
-      one.total_tokens === null ? null : ` · ${count(one.total_tokens, "token")}`, one.key ? " · " : null, one.key ? linkTo(one.key, one.session) : null),
-    el("p", { class: "text", dir: "auto" }, safe(one.summary)),
-    el("ul", {}, ...Object.entries(NAMES).flatMap(([key, name]) => one[key].map((text) => el("li", { class: "text" }, `${name}: ${safe(text)}`))))));
-  const faults = page.faults.map((fault) => el("p", { class: "bad text" }, safe(fault)));
-  return cards.length || faults.length ? [...faults, ...cards] : [el("p", { class: "dim" }, "The journal has no entries.")];
+  const cards = page.entries.map((one) => make("div", { class: "card" },
+    make("p", { class: "dim" }, when(one.time), ` ${[one.agent_id, one.run_id, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean).map(safe).join(" · ")}`,
+      one.total_tokens === null ? null : ` · ${many(one.total_tokens, "token")}`, one.key ? " · " : null, one.key ? linkTo(one.key, one.session) : null),
+    make("p", { class: "text", dir: "auto" }, safe(one.summary)),
+    make("ul", {}, ...Object.entries(NAMES).flatMap(([key, name]) => one[key].map((text) => make("li", { class: "text" }, `${name}: ${safe(text)}`))))));
+  const faults = page.faults.map((fault) => make("p", { class: "bad text" }, safe(fault)));
+  return cards.length || faults.length ? [...faults, ...cards] : [make("p", { class: "dim" }, "The journal has no entries.")];
 }
 
 async function status() {
   say("Looking at devices, models and stores…");
   const found = await ask("/api/status");
   say("");
-  const problems = found.problems.map((text) => el("p", { class: "bad text" }, safe(text)));
+  const problems = found.problems.map((text) => make("p", { class: "bad text" }, safe(text)));
   const names = { store: "Store", memory: "Durable facts", models: "Models", devices: "Devices", main_memory: "Main memory" };
   const parts = Object.entries(names).flatMap(([key, name]) => {
     const values = [found[key]].flat().filter((value) => value !== null && value !== undefined);
-    return [el("h2", {}, name), ...(values.length ? values.map(pairs) : [el("p", { class: "dim" }, "none")])];
+    return [make("h2", {}, name), ...(values.length ? values.map(pairs) : [make("p", { class: "dim" }, "none")])];
   });
-  return [...problems, el("p", { class: "dim text" }, `settings: ${safe(found.settings)}`), ...parts];
+  return [...problems, make("p", { class: "dim text" }, `settings: ${safe(found.settings)}`), ...parts];
 }
 
 function pairs(values) {
   const rows = Object.entries(values).filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length));
-  return el("div", { class: "card" }, el("dl", {}, ...rows.flatMap(([key, value]) => [
-    el("dt", {}, key.replaceAll("_", " ")),
-    el("dd", {}, typeof value === "object" ? pairs(value) : safe(typeof value === "number" ? value.toLocaleString() : value)),
+  return make("div", { class: "card" }, make("dl", {}, ...rows.flatMap(([key, value]) => [
+    make("dt", {}, key.replaceAll("_", " ")),
+    make("dd", {}, typeof value === "object" ? pairs(value) : safe(typeof value === "number" ? value.toLocaleString() : value)),
   ])));
 }
 
@@ -319,13 +304,13 @@ const PAGES = {
 
 function open() {
   const wanted = location.hash.slice(1);
-  shown.tab = TABS.includes(wanted) ? wanted : "sessions";
+  opened.tab = TABS.includes(wanted) ? wanted : "sessions";
   for (const link of $("tabs").children) {
-    if (link.hash === `#${shown.tab}`) link.setAttribute("aria-current", "page");
+    if (link.hash === `#${opened.tab}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${shown.tab} - squidbot view`;
-  const [tools, read] = PAGES[shown.tab];
+  document.title = `${opened.tab} - squidbot view`;
+  const [tools, read] = PAGES[opened.tab];
   $("tools").onsubmit = (event) => event.preventDefault();
   $("tools").replaceChildren(...tools());
   $("tools").hidden = !$("tools").childElementCount;
@@ -342,7 +327,7 @@ function later(act, milliseconds) {
 
 // Only a page that is looked at holds a connection: browsers have few for one server.
 function follow() {
-  const wanted = shown.tab === "sessions" && document.visibilityState === "visible";
+  const wanted = opened.tab === "sessions" && document.visibilityState === "visible";
   if (!wanted) { stream?.close(); stream = null; return; }
   if (stream && stream.readyState !== EventSource.CLOSED) return;
   stream = new EventSource("/api/events?list=1");
@@ -355,7 +340,7 @@ function follow() {
 
 // Read the list again, and leave the focus where it is.
 async function refresh() {
-  if (shown.tab !== "sessions") return;
+  if (opened.tab !== "sessions") return;
   const row = document.activeElement?.closest("tr")?.dataset.key;
   await show(sessions);
   if (row) $("content").querySelector(`tr[data-key="${CSS.escape(row)}"] a`)?.focus({ preventScroll: true });
