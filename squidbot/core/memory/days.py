@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # The first dates of a text count.
 MOST_DAYS = 16
+# And its first words, or characters of Chinese and Japanese: no text that people write has its first dates behind.
+MOST_WORDS = 20_000
 
 HALF_A_YEAR_DAYS = 183
 # A century at each end of the calendar is left out, for days that are relative to another.
@@ -156,7 +159,8 @@ zh; 0; 周一|星期一|礼拜一|週一 周二|星期二|礼拜二|週二 周�
 周五|星期五|礼拜五|週五 周六|星期六|礼拜六|週六 周日|周天|星期日|星期天|礼拜天|週日; 春::天:季 夏::天:季 秋::天:季
 冬::天:季; 天|日|号|號 周|週|星期|礼拜 周末|週末 个月|個月 年 月; HAN; 前几天|前幾天|前些天 前天 昨:天:日:晚
 今:天:日:早:晚 明:天:日:早:晚 后天|後天; 去年 今年 明年 前年; 上::个:個 这::个|這::個|本 下::个:個 0 0 * 0 上上::个:個
-下下::个:個; 0 前|以前|之前 0 后|後|以后|之后|以後|之後; 0 的|个|個|间 以上|以下|大前天|晚上|早上|月球|月亮|周围; 0
+下下::个:個; 0 前|以前|之前 0 后|後|以后|之后|以後|之後; 0 的|个|個|间 以上|以下|大前天|晚上|早上|月球|月亮|周围|
+回来|出来|过来|起来|未来|以来|后来; 0
 
 ja; 0; 月曜::日 火曜::日 水曜::日 木曜::日 金曜::日 土曜::日 日曜::日; 春 夏 秋 冬; 日::間 週::間 週末
 か月|ヶ月|カ月|ヵ月|ケ月|箇月 年::間 月; HAN; 先日|この前|この間 一昨日|おととい 昨日|きのう|昨夜|昨晩
@@ -180,18 +184,17 @@ quelle_:année:date qué_:día:mes:año che_:giorno:mese:anno que_:dia:mês:ano 
 _EASTERN = "\u3040-\u9fff"
 _TOKEN = re.compile(rf"[{_EASTERN}]|\d\d(?=t\d\d)|[^\W{_EASTERN}]++|[^\w\s]")
 # Letters that match others without regard to case, but not after `lower`; an apostrophe; wide digits.
-_ODD = str.maketrans("\u0130\u0131\u017f\u2019" + "".join(map(chr, range(0xFF10, 0xFF1A))), "Iis'0123456789")
+_ODD = tuple(zip("\u0130\u0131\u017f\u2019" + "".join(map(chr, range(0xFF10, 0xFF1A))), "Iis'0123456789", strict=True))
 # It parts words of ASCII faster than a pattern does.
 _BLANK_SIGNS = "".join(char if char.isalnum() else " " for char in map(chr, range(128)))
 # What is the same in all languages: signs (of a date in numbers, how many readings count), numbers, and years.
-_COMMON = {
-    sign: (kind, count)
-    for sign, kind, count in ((",", ",", 0), (".", ";", 1), ("-", "-", 2), ("/", "/", 2), ("'", "f", 0))
-}
+_COMMON = dict(zip(",.-/'", ((",", 0), (";", 1), ("-", 2), ("/", 2), ("f", 0)), strict=True))
 _COMMON |= {f"{number:0{digits}}": ("DN"[number > 31], number) for number in range(1, 100) for digits in (1, 2)}
 _YEARS = {str(year): ("Y", year) for year in range(1900, 2100)}
-_ENGLISH = 0
-# The languages that may have a date with a word, by their numbers: of a phrase, with its longest word.
+_OFTEN = frozenset("个個上下前今この" + _HAN[9].join(_HAN[:9]))
+_ENGLISH, _CHINESE = 0, 8
+_KANA = frozenset(map(chr, range(0x3041, 0x3100)))
+# The languages that may have a date with a word, by their numbers: of a phrase, with its rarest.
 _ANCHORS: dict[str, set[int]] = {year: {_ENGLISH} for year in _YEARS}
 _BESIDE_YEARS: dict[str, set[int]] = {}
 
@@ -224,13 +227,16 @@ def _language(number: int, row: str) -> _Language:
                 if others and not is_weak:
                     longest[mark] = max(len(words), longest.get(mark, 0))
                 if kind in "MWwvSduemyzTQ":
+                    rarest = max(words, key=lambda word: (len(word), word not in _OFTEN))
                     anchors = _BESIDE_YEARS if is_weak and number != _ENGLISH else _ANCHORS
-                    anchors.setdefault(max(words, key=len), set()).add(number)
+                    anchors.setdefault(rarest, set()).add(number)
     return meanings, longest
 
 
 _WHAT_DAY = tuple(f" {' '.join(words)} " for item in _WHAT_DAYS.split() for words in _spelled(item))
-_ROWS = [_language(*row) for row in enumerate(_LANGUAGES.replace("HAN", " ".join(_HAN)).split("\n\n"))]
+_ROWS = [
+    _language(*row) for row in enumerate(_LANGUAGES.replace("|\n", "|").replace("HAN", " ".join(_HAN)).split("\n\n"))
+]
 
 
 # Forms, in the order in which they are tried, each behind letters of which it has one. Signs stand for themselves, but
@@ -246,7 +252,7 @@ _FORMS = tuple(
         ("Y", rf"(?<![DNY][-.;/]){_BESIDE}(?P<first>D)(?P<sign>[-.;/])(?P<second>D)(?P=sign)(?P<year>Y)"),
         ("Mk", rf"{_BESIDE}(?P<day>D)[-./fP]{{0,3}}(?P<month>[Mk])(?:[-./;,fP]{{0,3}}(?P<year>Y)y?)?"),
         ("Mk", rf"{_BESIDE}(?P<english>(?P<month>[Mk]));?f?(?P<day>D)(?:,?(?P<year>Y))?"),
-        ("z", r"(?:(?P<year>Y)y)?(?P<month>[CD])z(?:(?P<day>[CD])d[wv]?)?"),
+        ("z", r"(?:(?P<year>Y)y|(?P<which>Q)f?)?(?P<month>[CD])z(?:(?P<day>[CD])d[wv]?)?"),
         ("Mk", r"(?P<month>[Mk])[-./;,fP]{0,3}(?P<year>Y)y?"),
         ("S", r"(?P<season>S)[fP]{0,2}(?P<year>Y)y?"),
         ("S", r"(?P<year>Y)yf?(?P<season>S)"),
@@ -270,17 +276,20 @@ def _spoken(words: Collection[str]) -> set[int]:
     if _ANCHORS.keys().isdisjoint(words):
         return set()
     anchors = (_ANCHORS,) if _YEARS.keys().isdisjoint(words) else (_ANCHORS, _BESIDE_YEARS)
-    return set().union(*(each[word] for each in anchors for word in words if word in each))
+    found = set().union(*(each[word] for each in anchors for word in words if word in each))
+    return found if _KANA.isdisjoint(words) else found - {_CHINESE}
 
 
 def _read(text: str, base: int | None) -> list[tuple[int, int, list[Days]]]:
     """Return where a text speaks of which days, (start, end, days): by the first forms, of each the longest first."""
-    is_ascii = text.isascii()
-    lower = (text if is_ascii else text.translate(_ODD)).lower()
-    languages = _spoken(lower.translate(_BLANK_SIGNS).split() if is_ascii else _TOKEN.findall(lower))
+    plain = text
+    for odd, char in () if text.isascii() else _ODD:
+        plain = plain.replace(odd, char)
+    lower = plain.lower()
+    languages = _spoken(lower.translate(_BLANK_SIGNS).split() if lower.isascii() else _TOKEN.findall(lower))
     if not languages:
         return []
-    tokens, taken, read = list(_TOKEN.finditer(lower)), bytearray(len(text)), []
+    tokens, taken, read = list(islice(_TOKEN.finditer(lower), MOST_WORDS)), bytearray(len(text)), []
     matches = (each for language in languages for each in _matches(text, tokens, language))
     for _, _, start, end, parts in sorted(matches, key=itemgetter(0, 1, 2)):
         if 1 not in taken[start:end] and ((found := list(_days_of(parts, base))) or not parts):
@@ -345,7 +354,7 @@ def _dated(day: int, month: int, parts: Parts, base: int | None) -> Iterator[Day
         return
     if base and not year:
         year = date.fromordinal(base).year
-        year -= date(year, month, 1).toordinal() > base + HALF_A_YEAR_DAYS
+        year += parts.get("which", -(date(year, month, 1).toordinal() > base + HALF_A_YEAR_DAYS))
     if not month:
         yield _months(year, parts.get("season", 1), 3 if "season" in parts else 12)
         return

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from squidbot.core.memory import days as days_module
 from squidbot.core.memory.days import MOST_DAYS, Days, asks_when, day_of, days, without_days
 
 from .talk import at
@@ -62,6 +63,7 @@ CASES = {
     nächsten Montag | 2031-05-26
     am Freitag | 2031-05-16
     letztes Jahr | 2030-01-01/2030-12-31
+    vorletzte Woche | 2031-05-05/2031-05-11
     letzten Sommer | 2030-06-01/2030-08-31
     dieses Wochenende | 2031-05-23/2031-05-25
     """,
@@ -240,6 +242,8 @@ CASES = {
     下个星期 | 2031-05-26/2031-06-01
     去年 | 2030-01-01/2030-12-31
     上周三 | 2031-05-14
+    去年5月2日 | 2030-05-02
+    今年三月 | 2031-03-01/2031-03-31
     下星期五 | 2031-05-30
     这周末 | 2031-05-23/2031-05-25
     星期五见了面 | 2031-05-16
@@ -266,6 +270,9 @@ CASES = {
     今年 | 2031-01-01/2031-12-31
     昨年 | 2030-01-01/2030-12-31
     先週の金曜日 | 2031-05-16
+    去年の5月 | 2030-05-01/2030-05-31
+    一昨年 | 2029-01-01/2029-12-31
+    再来週 | 2031-06-02/2031-06-08
     次の月曜日 | 2031-05-26
     金曜日に見た | 2031-05-16
     今週末 | 2031-05-23/2031-05-25
@@ -320,10 +327,12 @@ def test_date_in_numbers_that_may_be_two_is_both(written: str, read: list[str]) 
     "text",
     [
         "may 5 people come", "march 5 miles", "we set 3 set menus", "3 out of 5", "Top 3 Out of Africa", "in mayo",
-        "mei", "mayo", "3 mar", "ago 5", "the fall of Rome", "sept personnes", "sechs Tage lang", "Guten Morgen", "am Morgen",
+        "mei", "mayo", "3 mar", "ago 5", "the fall of Rome", "sept personnes", "sechs Tage lang",
+        "Guten Morgen", "am Morgen",
         "j'ai été malade", "elle a été la dernière", "se mai 5 persone", "non ci vado mai", "por la mañana",
         "na segunda parte", "the day this happened", "the week this happened", "days earlier", "it took 3 days",
-        "a week", "every Friday", "3 gen Intel", "es mag 5 sein", "1/2 cup", "version 1.2.3, 10.0.0.1", "5 лет", "весной",
+        "a week", "every Friday", "3 gen Intel", "es mag 5 sein", "1/2 cup", "version 1.2.3, 10.0.0.1",
+        "5 лет", "весной",
         "登上月球", "三年级", "每天", "3日間", "来日", "きょうだい", "日本", "tous les lundis", "hace mucho",
         "x2024", "2024x", "12024", "may_2024", "3 vor 5", "due set", "auf dem Set", "l'été", "dez anos", "on and on",
     ],
@@ -359,7 +368,8 @@ def test_question_without_its_days_keeps_the_rest_in_each_language(text: str, re
     [
         "When did she leave?", "Do you know when?", "What day was it?", "which year", "the date of it", "Wann war das?",
         "An welchem Tag kam er?", "In welchem Jahr?", "Quand est-il venu ?", "Quel jour ?", "¿Cuándo vino?",
-        "¿Qué día?", "Quando è arrivato?", "Che giorno era?", "Quando chegou?", "Em que dia?", "Wanneer kwam hij?", "Op welke dag?",
+        "¿Qué día?", "Quando è arrivato?", "Che giorno era?", "Quando chegou?", "Em que dia?",
+        "Wanneer kwam hij?", "Op welke dag?",
         "Когда он пришёл?", "В каком году?", "他什么时候来的？", "哪天？", "何时",
         "哪一年？", "いつ来ましたか", "何日ですか",
     ],
@@ -403,7 +413,8 @@ WRITTEN = {
     "ja": ("{year}年{number}月{day}日", "{year}年{number:02}月{day:02}日", "{year}.{number:02}.{day:02}"),
 }
 AGO = {
-    "en": ("{} days ago", "in {} days"), "de": ("vor {} Tagen", "in {} Tagen"), "fr": ("il y a {} jours", "dans {} jours"),
+    "en": ("{} days ago", "in {} days"), "de": ("vor {} Tagen", "in {} Tagen"), "fr": ("il y a {} jours",
+    "dans {} jours"),
     "es": ("hace {} días", "dentro de {} días"), "it": ("{} giorni fa", "fra {} giorni"),
     "pt": ("há {} dias", "daqui a {} dias"), "nl": ("{} dagen geleden", "over {} dagen"),
     "ru": ("{} дней назад", "через {} дней"), "zh": ("{}天前", "{}天后"), "ja": ("{}日前", "{}日後"),
@@ -442,6 +453,19 @@ def test_days_ago_and_ahead_are_counted_from_any_day(language: str, said: date, 
 def test_days_of_two_texts_are_those_of_each(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     """Whatever their languages are: none disturbs another."""
     assert set(dates(f"{one[1]}.\n— … {other[1]}")) == {one[2], other[2]}
+
+
+# Words of all languages but Japanese: what has its signs is not tried as Chinese.
+WORDS = sorted({word for language, text, _ in ROWS if language != "ja" for word in text.split()})
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+def test_days_are_found_in_any_language_whatever_is_looked_at_first(text: str) -> None:
+    """No language that a text has a date in is passed over by the first look at it."""
+    found = days(text, SAID)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(days_module, "_spoken", lambda _words: set(range(len(days_module._ROWS))))
+        assert days(text, SAID) == found
 
 
 @given(st.text(), st.floats())
