@@ -90,7 +90,7 @@ _FIELDS: tuple[tuple[str, tuple[int, ...]], ...] = (
     # in; that before last, and after next.
     ("ltnpqoOln", (-1, 0, 1, -1, 1, -1, -1, -2, 2)),
     ("GAILai", (-1, -1, 1, 1, -1, 1)),  # ago, before its number and behind; in, likewise; such that need no number
-    ("PfxD", (0, 0, 0, 1)),  # in (a month); of, the; what is no date; first
+    ("PfxE", (0, 0, 0, 1)),  # in (a month); of, the; what is no date; first
 )
 # A row is a language. A blank parts items, "|" words of one item, "_" words of a phrase, ";" fields; "0" is none.
 # Endings follow a stem: "jan::uary" is "jan" and "january". The last field has endings of ordinal numbers.
@@ -214,7 +214,7 @@ def _language(number: int, row: str) -> _Language:
     """Return a language, and add what it has dates with to `_ANCHORS`."""
     _code, *fields, ordinals = (field.split() for field in row.split(";"))
     meanings, longest = _COMMON | _YEARS, dict[str, int]()
-    meanings |= {f"{day}{ending}": ("D", day) for ending in ordinals for day in range(1, 32)}
+    meanings |= {f"{day}{ending}": ("E", day) for ending in ordinals for day in range(1, 32)}
     meanings |= {".": (".", 1)} if "." in ordinals else {}
     for (kinds, values), items in zip(_FIELDS, fields, strict=True):
         for at, item in enumerate(items):
@@ -250,8 +250,8 @@ _FORMS = tuple(
         ("x", r"x"),
         ("Y", rf"(?<![DNY][-.;/]){_BESIDE}(?P<year>Y)(?P<sign>[-.;/])(?P<month>D)(?P=sign)(?P<day>D)"),
         ("Y", rf"(?<![DNY][-.;/]){_BESIDE}(?P<first>D)(?P<sign>[-.;/])(?P<second>D)(?P=sign)(?P<year>Y)"),
-        ("Mk", rf"{_BESIDE}(?P<day>D)[-./fP]{{0,3}}(?P<month>[Mk])(?:[-./;,fP]{{0,3}}(?P<year>Y)y?)?"),
-        ("Mk", rf"{_BESIDE}(?P<english>(?P<month>[Mk]));?f?(?P<day>D)(?:,?(?P<year>Y))?"),
+        ("Mk", rf"{_BESIDE}(?P<day>[DE])[-./fP]{{0,3}}(?P<month>[Mk])(?:[-./;,fP]{{0,3}}(?P<year>Y)y?)?"),
+        ("Mk", rf"{_BESIDE}(?P<english>(?P<month>[Mk]));?f?(?P<day>[DE])(?:,?(?P<year>Y))?"),
         ("z", r"(?:(?P<year>Y)y|(?P<which>Q)f?)?(?P<month>[CD])z(?:(?P<day>[CD])d[wv]?)?"),
         ("Mk", r"(?P<month>[Mk])[-./;,fP]{0,3}(?P<year>Y)y?"),
         ("S", r"(?P<season>S)[fP]{0,2}(?P<year>Y)y?"),
@@ -269,6 +269,10 @@ _FORMS = tuple(
         ("GIi", r"(?P<way>[GIi])(?:f{0,2}(?P<count>[CDN])f?|(?<=i))(?P<unit>[dumy])"),
     )
 )
+
+
+# No date has such within.
+_LOOSE = re.compile(r"\s[-/]|[-/]\s")
 
 
 def _spoken(words: Collection[str]) -> set[int]:
@@ -306,11 +310,9 @@ def _matches(text: str, tokens: list[re.Match[str]], language: int) -> Iterator[
         for match in () if has.isdisjoint(needed) else form.finditer(tape):
             parts = {name: values[match.start(name)] for name, kind in match.groupdict().items() if kind}
             start, end = tokens[places[match.start()]].start(), tokens[places[match.end()] - 1].end()
-            is_told = language == _ENGLISH or "english" not in parts
-            if "sign" in parts:
-                is_told = len(text[start:end].split()) == 1
-            elif "month" in parts and not parts.keys() >= {"day", "year"} and tape[match.start("month")] == "k":
-                is_told = language == _ENGLISH and text[tokens[places[match.start("month")]].start()].isupper()
+            is_told = (language == _ENGLISH or "english" not in parts) and not _LOOSE.search(text, start, end)
+            if "month" in parts and not parts.keys() >= {"day", "year"} and tape[match.start("month")] == "k":
+                is_told &= language == _ENGLISH and text[tokens[places[match.start("month")]].start()].isupper()
             if is_told:
                 yield rank, start - end, start, end, parts
 

@@ -25,6 +25,7 @@ CASES = {
     January 23rd, 2024 | 2024-01-23
     on the 1st of May 2024 | 2024-05-01
     3-May-2024 | 2024-05-03
+    Friday, May 16th, 2031 | 2031-05-16
     dated 2024-01-23T10:15:00Z | 2024-01-23
     23/01/2024 | 2024-01-23
     04/13/2030 | 2030-04-13
@@ -45,6 +46,7 @@ CASES = {
     "de": """
     am 23. Januar 2024 | 2024-01-23
     am 23.01.2024 um 8 | 2024-01-23
+    Freitag, 23.01.2024 | 2024-01-23
     der 3. März | 2031-03-03
     im Mai 2030 | 2030-05-01/2030-05-31
     im Dezember | 2030-12-01/2030-12-31
@@ -323,6 +325,12 @@ def test_date_in_numbers_that_may_be_two_is_both(written: str, read: list[str]) 
     assert sorted(dates(written)) == sorted(read)
 
 
+def test_ends_of_a_span_are_a_date_each() -> None:
+    """A dash between blanks parts dates, and is in none."""
+    assert dates("May 1 - May 15, 2030") == ["2031-05-01", "2030-05-15"]
+    assert dates("1. Mai 2030 - 3. Juni 2030") == ["2030-05-01", "2030-06-03"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -334,7 +342,8 @@ def test_date_in_numbers_that_may_be_two_is_both(written: str, read: list[str]) 
         "a week", "every Friday", "3 gen Intel", "es mag 5 sein", "1/2 cup", "version 1.2.3, 10.0.0.1",
         "5 лет", "весной",
         "登上月球", "三年级", "每天", "3日間", "来日", "きょうだい", "日本", "tous les lundis", "hace mucho",
-        "x2024", "2024x", "12024", "may_2024", "3 vor 5", "due set", "auf dem Set", "l'été", "dez anos", "on and on",
+        "x2024", "2024x", "12024", "may_2024", "3 vor 5", "in the first week of it", "the 2nd day ago",
+        "5 - May", "due set", "auf dem Set", "l'été", "dez anos", "on and on",
     ],
 )  # fmt: skip
 def test_words_that_are_dates_elsewhere_are_none(text: str) -> None:
