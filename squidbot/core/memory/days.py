@@ -191,9 +191,10 @@ _BLANK_SIGNS = "".join(char if char.isalnum() else " " for char in map(chr, rang
 _COMMON = dict(zip(",.-/'", ((",", 0), (";", 1), ("-", 2), ("/", 2), ("f", 0)), strict=True))
 _COMMON |= {f"{number:0{digits}}": ("DN"[number > 31], number) for number in range(1, 100) for digits in (1, 2)}
 _YEARS = {str(year): ("Y", year) for year in range(1900, 2100)}
+# Signs that say little of whether a text has a date; and those of Japanese, which make a text no Chinese.
 _OFTEN = frozenset("个個上下前今この" + _HAN[9].join(_HAN[:9]))
-_ENGLISH, _CHINESE = 0, 8
 _KANA = frozenset(map(chr, range(0x3041, 0x3100)))
+_ENGLISH, _CHINESE = 0, 8
 # The languages that may have a date with a word, by their numbers: of a phrase, with its rarest.
 _ANCHORS: dict[str, set[int]] = {year: {_ENGLISH} for year in _YEARS}
 _BESIDE_YEARS: dict[str, set[int]] = {}

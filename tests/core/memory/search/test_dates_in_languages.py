@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memory import days as days_module
-from squidbot.core.memory.days import MOST_DAYS, Days, asks_when, day_of, days, without_days
+from squidbot.core.memory.days import MOST_DAYS, MOST_WORDS, Days, asks_when, day_of, days, without_days
 
 from .talk import at
 
@@ -485,6 +485,14 @@ def test_any_text_is_read_to_its_end(text: str, told: float) -> None:
     assert len(found) <= MOST_DAYS
     assert len(without_days(text)) <= len(text) + 1
     assert day_of(told)
+
+
+def test_first_words_of_a_text_are_read() -> None:
+    """As many as a person would write; and of these the first days."""
+    assert len(days("yesterday " + "word " * (MOST_WORDS - 2) + "tomorrow tomorrow", SAID)) == 2
+    assert len(days("word " * MOST_WORDS + "tomorrow", SAID)) == 0
+    many = " and ".join(f"{year}" for year in range(1950, 2000))
+    assert [each.first for each in days(many, SAID)] == [date(1950 + at, 1, 1).toordinal() for at in range(MOST_DAYS)]
 
 
 HOSTILE = (
