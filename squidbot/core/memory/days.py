@@ -215,7 +215,7 @@ def _language(number: int, row: str) -> _Language:
     """Return a language, and add what it has dates with to `_ANCHORS`."""
     _code, *fields, ordinals = (field.split() for field in row.split(";"))
     meanings, longest = _COMMON | _YEARS, dict[str, int]()
-    meanings |= {f"{day}{ending}": ("E", day) for ending in ordinals for day in range(1, 32)}
+    meanings |= {f"{day}{ending}": ("E", day) for ending in ordinals if ending != "0" for day in range(1, 32)}
     meanings |= {".": (".", 1)} if "." in ordinals else {}
     for (kinds, values), items in zip(_FIELDS, fields, strict=True):
         for at, item in enumerate(items):
