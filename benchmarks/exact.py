@@ -7,6 +7,7 @@ from heapq import nlargest, nsmallest
 from math import inf
 from typing import TYPE_CHECKING
 
+from squidbot.core.memory.days import day_of
 from squidbot.core.memory.search import (
     CANDIDATES,
     FAMILY,
@@ -22,7 +23,7 @@ from squidbot.core.memory.search import (
     idf,
     score,
 )
-from squidbot.core.memory.words import day_of, root, synonyms
+from squidbot.core.memory.words import root, synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, NewSources, Trust
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
 
 
 MEMORY_COLUMNS = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from squidbot.core.memories import Memory, MemoryHit, Passage
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
     from squidbot.core.vectors import QueryMeaning
 
 

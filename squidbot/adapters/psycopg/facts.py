@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.psycopg.server import Server
     from squidbot.core.memories import FactCategory, Isolation, Mark, Memory
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
 
 # Whole columns at once: one statement for any number of memories.
 _TYPES = ("bigint", "bytea", *["bigint"] * 4, *["float8"] * 2, "bigint", *["bytea"] * 10)

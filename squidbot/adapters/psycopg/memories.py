@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
     from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, Passage, View
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
     from squidbot.core.vectors import QueryMeaning
 
 T = TypeVar("T")

@@ -16,7 +16,8 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.memories import MemoryHit
-from squidbot.core.memory.words import STOP_WORDS, Days, day_of, days, root, stem, synonyms, without_days
+from squidbot.core.memory.days import Days, day_of, days, without_days
+from squidbot.core.memory.words import STOP_WORDS, root, stem, synonyms
 from squidbot.core.recall.search import terms
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, Mark, Memory
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
 
 
 # Each statement runs on the caller's connection.

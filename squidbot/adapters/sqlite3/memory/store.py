@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.memory.index import TermLists
     from squidbot.core.memories import FactCategory, FactRow, Mark, Memory, MemoryHit, NewSources, Passage, View
-    from squidbot.core.memory.words import Days
+    from squidbot.core.memory.days import Days
     from squidbot.core.vectors import QueryMeaning
 
 

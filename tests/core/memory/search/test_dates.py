@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory import words
-from squidbot.core.memory.words import MOST_DAYS, day_of, days, without_days
+from squidbot.core.memory import days as days_module
+from squidbot.core.memory.days import MOST_DAYS, day_of, days, without_days
 
 from .talk import at
 
@@ -105,6 +104,5 @@ def test_days_are_found_whatever_is_looked_at_first(text: str) -> None:
     """No text that speaks of a day is passed over by the first look at it."""
     found = days(text, SAID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "_DATED", re.compile(""))
-        patch.setattr(words, "_TELLING", ("",))
+        patch.setattr(days_module, "_spoken", lambda _words: set(range(len(days_module._ROWS))))
         assert days(text, SAID) == found
