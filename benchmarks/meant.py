@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from benchmarks.conversations import shown
 from benchmarks.finders import FINDERS, PLAIN, fused
 from benchmarks.minilm import is_installed, write_minilm
 from benchmarks.stored import Stored
@@ -46,17 +47,13 @@ class Nearest:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._keys = [each.key for each in passages]
-        self._rows = _vectors([_spoken(each) for each in passages])
+        self._rows = _vectors([shown(each) for each in passages])
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return all, nearest first."""
         cosines = (self._rows @ _vectors([question.text])[0]).tolist()
         similar = dict(zip(self._keys, cosines, strict=True))
         return sorted(similar, key=lambda key: -similar[key])
-
-
-def _spoken(passage: Passage) -> str:
-    return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
 
 
 class Once:
