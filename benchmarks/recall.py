@@ -9,6 +9,7 @@ Beside it stand what each signal of the search is worth, and whether it tells wh
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,6 +42,10 @@ BESIDE = {NO_MODEL: PLAIN_FINDERS, WITH_VECTORS: (*PLAIN_FINDERS, *PLAIN_VECTORS
 ABOVE_PLAIN, BY_MODEL = 5.0, 3.0
 # The same, in a hundred questions.
 OTHERS_AT_MOST, NONE_AT_MOST, KEPT_AT_LEAST = 15.0, 50.0, 90.0
+
+
+# Where a finder takes longer, how far it is is shown again.
+SAY_SECONDS = 15.0
 
 
 class Set(NamedTuple):
@@ -151,7 +156,12 @@ def _found(of: Set, costed: Sequence[Costed], makes: dict[str, Make], progress: 
     found: Found = {}
     for name, make in makes.items():
         progress(f"recall: {of.name}, {name}")
-        found[name] = [_outcome(each, make) for each in costed]
+        said, found[name] = time.monotonic(), []
+        for place, each in enumerate(costed, 1):
+            if time.monotonic() - said > SAY_SECONDS:  # to embed long talks takes minutes
+                progress(f"recall: {of.name}, {name}, {place} of {len(costed)}")
+                said = time.monotonic()
+            found[name].append(_outcome(each, make))
     return found
 
 
