@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "Interval", "Progress", "Result", "Table", "as_json", "as_text"]
 
 # Longer heads of columns are wrapped, in characters.
-HEAD = 16
+HEAD = 18
 
 
 class Interval(float):
