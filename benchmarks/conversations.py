@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from squidbot.core.memories import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "merged", "padded", "read", "shown"]
+__all__ = ["CATEGORIES", "Conversation", "Question", "read", "shown"]
 
 # As the numbers in the file are explained by those who made it.
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
-# From which turn of another conversation pages are filled: far apart for turns side by side.
-STRIDE = 17
 _SESSION = re.compile(r"session_(\d+)")
 # Some ids have a colon too many, and some entries hold several, parted by this and that.
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
@@ -35,11 +33,14 @@ class Question(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """Turns in order, what is asked about them, and how many questions were left out: their evidence is nowhere."""
+    """Turns in order, and what is asked about them.
 
-    name: str
+    Nothing in it answers the `unanswerable` ones; `skipped` questions were left out: their evidence is nowhere.
+    """
+
     passages: list[Passage]
     questions: list[Question]
+    unanswerable: list[Question]
     skipped: int
 
 
@@ -52,7 +53,7 @@ def read(path: Path) -> list[Conversation]:
     """
     root: Any = json.loads(path.read_text(encoding="utf-8"))
     try:
-        return [_conversation(f"conversation {number}", each) for number, each in enumerate(root, 1)]
+        return [_conversation(each) for each in root]
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a list of conversations in LoCoMo's form: {error!r} @ {path}") from error
 
@@ -62,46 +63,7 @@ def shown(passage: Passage) -> str:
     return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
 
 
-def merged(conversation: Conversation, turns: int) -> Conversation:
-    """Return a conversation of which every so many turns of a session in a row are one, page-long passage."""
-    pages: list[Passage] = []
-    page_of: dict[str, str] = {}
-    groups: dict[str, list[Passage]] = {}
-    for passage in conversation.passages:
-        groups.setdefault(passage.group, []).append(passage)
-    for group, passages in groups.items():
-        for number, start in enumerate(range(0, len(passages), turns)):
-            some = passages[start : start + turns]
-            key = f"{group}/{number}"
-            page_of.update((each.key, key) for each in some)
-            pages.append(Passage(key, "\n".join(map(shown, some)), "", some[0].time, group, number))
-    questions = [
-        each._replace(evidence=frozenset(page_of[key] for key in each.evidence)) for each in conversation.questions
-    ]
-    return conversation._replace(passages=pages, questions=questions)
-
-
-def padded(conversations: Sequence[Conversation], turns: int) -> list[Conversation]:
-    """Return conversations in which one of two speakers says pages: so many turns of another conversation around each.
-
-    Short turns and pages stand side by side then, as where an assistant answers at length.
-    """
-    return [
-        each._replace(passages=list(_padded(each.passages, conversations[place - 1].passages, turns)))
-        for place, each in enumerate(conversations)
-    ]
-
-
-def _padded(passages: Sequence[Passage], others: Sequence[Passage], turns: int) -> Iterator[Passage]:
-    wordy = passages[1].speaker if len(passages) > 1 else ""
-    for number, each in enumerate(passages):
-        start = number * STRIDE % max(1, len(others) - turns)
-        texts = [other.text for other in others[start : start + turns]]
-        texts.insert(number % (turns + 1), each.text)
-        yield each._replace(text="\n".join(texts)) if each.speaker == wordy else each
-
-
-def _conversation(name: str, entry: dict[str, Any]) -> Conversation:
+def _conversation(entry: dict[str, Any]) -> Conversation:
     passages = list(_passages(entry["conversation"]))
     known = {each.key for each in passages}
     # Nobody says when it was asked: a day after the last word.
@@ -110,11 +72,13 @@ def _conversation(name: str, entry: dict[str, Any]) -> Conversation:
     for each in entry["qa"]:
         evidence = frozenset(_evidence(each.get("evidence") or ())) & known
         if evidence:
-            category = CATEGORIES.get(each.get("category"), "other")
-            questions.append(Question(str(each["question"]), evidence, category, now))
+            category = each.get("category")
+            name = CATEGORIES.get(category) or str(category or "other").replace("_", " ")
+            questions.append(Question(str(each["question"]), evidence, name, now))
         else:
             skipped += 1
-    return Conversation(name, passages, questions, skipped)
+    unanswerable = [Question(str(text), frozenset(), "unanswerable", now) for text in entry.get("unanswerable") or ()]
+    return Conversation(passages, questions, unanswerable, skipped)
 
 
 def _passages(conversation: dict[str, Any]) -> Iterator[Passage]:

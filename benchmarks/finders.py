@@ -6,7 +6,8 @@ import json
 import re
 import sqlite3
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from benchmarks.exact import Index
 from squidbot.adapters.stdlib import InMemoryStore
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.conversations import Question
-    from squidbot.core.memories import Passage
+    from squidbot.core.memories import MemoryHit, Passage
 
-__all__ = ["FINDERS", "Finder", "Make", "Ours", "fused"]
+__all__ = [
+    "FINDERS", "LIMIT", "NO_MODEL", "PLAIN", "USER_FIRST", "Finder", "FullText", "Make", "Scoring", "fused",
+    "is_assistant",
+]  # fmt: skip
 
+NO_MODEL, PLAIN, USER_FIRST = "squidbot, no model", "FTS5 porter", "BM25, user's turns first"
+# More is asked of squidbot by nobody: some 6,000 tokens of short turns.
+LIMIT = 200
+# What conversations call a program, in lower case.
+ASSISTANTS = ("assistant", "ai", "bot")
+# Characters of which a clause has no spaces between its words.
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"\w+")
 # What a question has for its grammar alone.
 _GRAMMAR = """
@@ -46,6 +57,14 @@ if TYPE_CHECKING:
     Make = Callable[[Sequence[Passage]], Finder]
 
 
+@runtime_checkable
+class Scoring(Finder, Protocol):
+    """Something that says how likely what it finds answers a question."""
+
+    def hits(self, question: Question) -> Sequence[MemoryHit]:
+        """Return what `rank` does, with scores."""
+
+
 class Ours:
     """Finds by squidbot's own search, in memory."""
 
@@ -53,8 +72,12 @@ class Ours:
         self._index = Index(passages)
 
     def rank(self, question: Question) -> Sequence[str]:
-        """Return its candidates."""
-        return [hit.key for hit in self._index.search(question.text, len(self._index), question.now)]
+        """Return the best."""
+        return [hit.key for hit in self.hits(question)]
+
+    def hits(self, question: Question) -> Sequence[MemoryHit]:
+        """Return the best, with their scores."""
+        return self._index.search(question.text, LIMIT, question.now)
 
 
 class Told:
@@ -102,40 +125,48 @@ class Perfect:
         return [key for key in self._keys if key in question.evidence]
 
 
-class Form(NamedTuple):
-    """How SQLite's full-text search is used."""
-
-    tokenizer: str = "porter unicode61"
-    drops_stop_words: bool = True
-    has_head: bool = True  # speaker and date stand in the text
-    window: int = 0
-
-
 class FullText:
-    """Finds by SQLite's FTS5: any of the question's words, in the order of its bm25()."""
+    """Finds by SQLite's FTS5 with its porter stemmer: any of the question's words, in the order of its bm25().
 
-    def __init__(self, passages: Sequence[Passage], form: Form) -> None:
-        self._form = form
+    A plain one takes texts as they are. Else stop words are dropped from the question, speaker and date stand in the
+    text, and Chinese and Japanese are searched by pairs of characters, as FTS5 takes a whole clause for one word.
+    """
+
+    def __init__(self, passages: Sequence[Passage], *, is_plain: bool = False, window: int = 0) -> None:
+        self._is_plain = is_plain
         self._keys = [each.key for each in passages]
         self._base = sqlite3.connect(":memory:")
-        self._base.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='{form.tokenizer}')")
-        texts = [_head(each) + each.text if form.has_head else each.text for each in passages]
+        self._base.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='porter unicode61')")
+        texts = [each.text if is_plain else _paired(_head(each) + each.text) for each in passages]
         rows = [
-            (number, " ".join(texts[place] for place in _around(passages, number, form.window)))
+            (number, "\n".join(texts[each] for each in _around(passages, number, window)))
             for number in range(len(passages))
         ]
         self._base.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", rows)
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return what has any of the words."""
-        words = dict.fromkeys(_WORD.findall(question.text.lower()))
-        if self._form.drops_stop_words:
+        text = question.text if self._is_plain else _paired(question.text)
+        words = dict.fromkeys(_WORD.findall(text.lower()))
+        if not self._is_plain:
             words = {each: None for each in words if each not in STOP_WORDS} or words
         match = " OR ".join(f'"{each}"' for each in words)
         if not match:
             return []
         rows = self._base.execute("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank, rowid DESC", (match,))
         return [self._keys[number] for (number,) in rows]
+
+
+class UserFirst:
+    """Finds by BM25; all that a user said comes before what the assistant said."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._found = FullText(passages)
+        self._said = {each.key for each in passages if not is_assistant(each.speaker)}
+
+    def rank(self, question: Question) -> Sequence[str]:
+        """Return what has any of the words."""
+        return sorted(self._found.rank(question), key=lambda key: key not in self._said)
 
 
 class Fused:
@@ -159,20 +190,19 @@ def fused(makes: Sequence[Make], constant: int = 60) -> Make:
     return lambda passages: Fused([make(passages) for make in makes], constant)
 
 
-def full_text(form: Form) -> Make:
-    """Return what makes a full-text finder of that form."""
-    return lambda passages: FullText(passages, form)
+def is_assistant(speaker: str) -> bool:
+    """Return whether a speaker is a program."""
+    return speaker.lower() in ASSISTANTS
 
 
 FINDERS: dict[str, Make] = {
     "perfect ranking": Perfect,
     "recency": Newest,
-    "FTS5 unicode61": full_text(Form("unicode61", drops_stop_words=False, has_head=False)),
-    "FTS5 porter": full_text(Form(drops_stop_words=False, has_head=False)),
-    "FTS5 porter, stop words": full_text(Form(has_head=False)),
-    "BM25, speaker, date": full_text(Form()),
-    "BM25, three turns": full_text(Form(window=WINDOW)),
-    "squidbot, no model": Ours,
+    PLAIN: lambda passages: FullText(passages, is_plain=True),
+    "BM25": FullText,
+    "BM25, three turns": lambda passages: FullText(passages, window=WINDOW),
+    USER_FIRST: UserFirst,
+    NO_MODEL: Ours,
     "squidbot, history search": Told,
 }
 
@@ -185,3 +215,13 @@ def _head(passage: Passage) -> str:
 def _around(passages: Sequence[Passage], number: int, window: int) -> list[int]:
     first, last = max(0, number - window), min(len(passages), number + window + 1)
     return [each for each in range(first, last) if passages[each].group == passages[number].group]
+
+
+def _paired(text: str) -> str:
+    """Return a text whose runs of Chinese and Japanese characters are their pairs."""
+    return _UNSPACED.sub(_pairs, text)
+
+
+def _pairs(match: re.Match[str]) -> str:
+    run = match[0]
+    return f" {' '.join(map(''.join, pairwise(run))) or run} "

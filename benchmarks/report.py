@@ -8,9 +8,39 @@ import sqlite3
 import sys
 import time
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from math import isnan
+from textwrap import wrap
+from typing import TYPE_CHECKING, Self
 
-__all__ = ["Bar", "Progress", "Result", "Table", "as_json", "as_text"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Bar", "Interval", "Progress", "Result", "Table", "as_json", "as_text"]
+
+# Longer heads of columns are wrapped, in characters.
+HEAD = 18
+
+
+class Interval(float):
+    """A figure, and from where to where it would lie in 95 of 100 samples."""
+
+    low: float
+    high: float
+
+    def __new__(cls, value: float, low: float, high: float) -> Self:
+        """Make one."""
+        made = super().__new__(cls, value)
+        made.low, made.high = low, high
+        return made
+
+    def __str__(self) -> str:
+        """Return it for a table."""
+        return f"{float(self):.1f} [{self.low:.1f}, {self.high:.1f}]"
+
+    def as_json(self) -> dict[str, float]:
+        """Return it as values for JSON."""
+        return {"value": float(self), "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +132,20 @@ def as_json(results: list[Result]) -> dict[str, object]:
 
 def _table_lines(table: Table) -> list[str]:
     width = max(28, *(len(name) for name, _ in table.rows))
-    columns = [max(10, len(column) + 2) for column in table.columns]
-    head = "".join(f"{column:>{size}}" for column, size in zip(table.columns, columns, strict=True))
-    lines = [table.title, f"  {'':{width}}{head}"]
-    for name, values in table.rows:
-        cells = "".join(f"{_number(value):>{size}}" for value, size in zip(values, columns, strict=True))
-        lines.append(f"  {name:{width}}{cells}")
-    return [*lines, ""]
+    cells = [(name, [_cell(value) for value in values]) for name, values in table.rows]
+    heads = [wrap(column, HEAD, break_long_words=False) or [""] for column in table.columns]
+    sizes = [
+        max(10, *(len(text) + 2 for text in (*head, *(row[place] for _, row in cells))))
+        for place, head in enumerate(heads)
+    ]
+    high = max(map(len, heads), default=1)
+    tops = zip_longest(*([""] * (high - len(head)) + head for head in heads), fillvalue="")
+    lines = [("", list(top)) for top in tops] + cells
+    return [table.title, *(f"  {name:{width}}{_aligned(row, sizes)}" for name, row in lines), ""]
+
+
+def _aligned(texts: list[str], sizes: list[int]) -> str:
+    return "".join(f"{text:>{size}}" for text, size in zip(texts, sizes, strict=True))
 
 
 def _table_json(table: Table) -> dict[str, object]:
@@ -116,9 +153,14 @@ def _table_json(table: Table) -> dict[str, object]:
     return {"title": table.title, "rows": rows}
 
 
-def _finite(values: dict[str, float | None] | dict[str, object]) -> dict[str, object]:
+def _finite(values: Mapping[str, object]) -> dict[str, object]:
     """Return values with None for what is not a number: JSON has no other form for it."""
-    return {key: None if isinstance(value, float) and isnan(value) else value for key, value in values.items()}
+    plain = {key: value.as_json() if isinstance(value, Interval) else value for key, value in values.items()}
+    return {key: None if isinstance(value, float) and isnan(value) else value for key, value in plain.items()}
+
+
+def _cell(value: float | None) -> str:
+    return str(value) if isinstance(value, Interval) else _number(value)
 
 
 def _number(value: float | None) -> str:

@@ -7,6 +7,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.finders import LIMIT
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import Memory, Scope, Source, View
 from squidbot.core.memory.semantic import SemanticStore
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.conversations import Question
-    from squidbot.core.memories import Passage
+    from squidbot.core.memories import MemoryHit, Passage
     from squidbot.core.ports import Embedder
 
 __all__ = ["Stored"]
 
-# More is asked for by nobody: some 6,000 tokens of short turns.
-LIMIT = 200
 SCOPE = Scope(user="ann", bot="squid")
 
 
@@ -44,8 +43,11 @@ class Stored:
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return the best."""
-        now = question.now or 0.0
-        return [hit.key for hit in self._store.search(question.text, View(SCOPE), limit=LIMIT, now=now)]
+        return [hit.key for hit in self.hits(question)]
+
+    def hits(self, question: Question) -> Sequence[MemoryHit]:
+        """Return the best, with their scores."""
+        return self._store.search(question.text, View(SCOPE), limit=LIMIT, now=question.now)
 
 
 def _close(store: SemanticStore, folder: tempfile.TemporaryDirectory[str]) -> None:

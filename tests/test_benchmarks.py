@@ -39,7 +39,7 @@ ALL = [
     "ticks",
 ]
 # What is measured where it is named.
-NAMED = ["corpus", "servers"]
+NAMED = ["corpus", "recall", "servers"]
 
 
 # Another manager: it writes figures as a script of rivals does.
