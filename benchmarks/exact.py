@@ -11,6 +11,7 @@ from squidbot.core.memory.days import day_of
 from squidbot.core.memory.search import (
     CANDIDATES,
     FAMILY,
+    INSTRUCTIONS,
     LENGTH_SHARE,
     NEAREST,
     NEIGHBOURS,
@@ -52,6 +53,7 @@ class Index:
         self._places: dict[tuple[str, int], str] = {}
         self._days: list[tuple[int, str]] = []
         self._speakers: dict[str, int] = {}
+        self._instructions: dict[str, None] = {}
         self._terms = 0
         self.add(passages)
 
@@ -92,6 +94,8 @@ class Index:
                 counts[passage.key] = counts.get(passage.key, 0) + 1
                 self._families.setdefault(root(term), set()).add(term)
             self._terms += len(candidate.prepared.terms)
+            if candidate.prepared.instructs:
+                self._instructions[passage.key] = None
             self._speakers[passage.speaker] = self._speakers.get(passage.speaker, 0) + 1
             if passage.group:
                 self._places[passage.group, passage.position] = passage.key
@@ -110,6 +114,7 @@ class Index:
                     if not self._families[root(term)]:
                         del self._families[root(term)]
             self._terms -= len(terms)
+            self._instructions.pop(passage.key, None)
             self._speakers[passage.speaker] -= 1
             if not self._speakers[passage.speaker]:
                 del self._speakers[passage.speaker]
@@ -160,6 +165,7 @@ class Index:
         keys = dict.fromkeys(best)
         for key in best[:NEIGHBOURS_OF]:
             keys.update(dict.fromkeys(self._beside(key)))
+        keys.update(dict.fromkeys(list(self._instructions)[-INSTRUCTIONS:]))
         for first, last in query.days:
             low, high = bisect_left(self._days, (first, "")), bisect_right(self._days, (last + 1, ""))
             keys.update(dict.fromkeys(key for _, key in self._days[low:high][-OF_DAYS:]))

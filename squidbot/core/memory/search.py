@@ -38,12 +38,29 @@ WORD_CHARS = 64
 
 _TOKEN = re.compile(r"[^\W_]++(?:['\u2019][^\W_]++|(?!))*+")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+|[0-9]+")
-_NUMBERS = """
-one two three four five six seven eight nine ten eleven twelve dozen twice once first second third several couple
-hundred thousand
-"""
-_AMOUNTS = frozenset(_NUMBERS.split())
-FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us", "ours", "myself"))
+# "I" and "you" in English, German, Spanish, French, Russian; in Chinese by the character.
+FIRST_PERSON = frozenset(
+    """
+i my me mine we our us ours myself ich mein meine meinen meinem meiner mir mich wir unser unsere yo mi mis mío mía
+nosotros nuestro nuestra je mon ma mes moi nous notre nos я мой моя моё мои мне меня мы наш
+""".split()
+)
+SECOND_PERSON = frozenset(
+    """
+you your yours yourself du dein deine deinen deinem deiner dir dich tú tu tus usted te toi ton tes vous votre vos ты
+твой твоя тебе тебя вы ваш вам
+""".split()
+)
+_I, _YOU = "我", "你您"
+# Names that say what somebody is, and not who: they stand in questions as words.
+ASSISTANTS = frozenset(("assistant", "ai", "bot", "chatbot", "model", "agent"))
+ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
+_INSTRUCTS = re.compile(
+    r"\s*+(?:(?:please|bitte|por favor|пожалуйста|请),?\s*+)?"
+    r"(?:(?:always|never|from now on|when(?:ever)? i|immer|nie|niemals|ab jetzt|siempre|nunca|toujours|jamais|"
+    r"ne \w+ jamais|всегда|никогда)\b|总是|始终|永远|每次|从现在)",
+    re.IGNORECASE,
+)
 # Letters in front of an apostrophe that, behind it, are one word of grammar: "I've" and "we'll" are their first half.
 _ENDS = frozenset(("s", "m", "d", "re", "ve", "ll"))
 
@@ -53,39 +70,26 @@ class PassageFeatures(NamedTuple):
 
     Attributes:
         terms: stems of its words in order, without words of mere grammar.
-        days: the days it speaks of.
         asks: whether it ends with a question.
         own_fraction: the fraction of its words that are "I", "my" and such.
-        names: how many words inside its sentences begin with a capital.
-        counts: whether it has a number.
+        instructs: whether it begins as a standing instruction does.
     """
 
     terms: tuple[str, ...]
-    days: tuple[Days, ...] = ()
     asks: bool = False
     own_fraction: float = 0.0
-    names: int = 0
-    counts: bool = False
+    instructs: bool = False
 
 
 def features_of(passage: Passage) -> PassageFeatures:
     """Return a passage as search sees it."""
     text = passage.text[:TEXT_CHARS]
-    found: list[str] = []
-    words = own = names = 0
-    counts = False
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        word, stems = _known(token) if len(token) <= WORD_CHARS else ("", ())
-        found += stems
-        words += 1
-        own += word in FIRST_PERSON
-        counts = counts or word in _AMOUNTS or token[0].isdigit()
-        # Inside a sentence a capital means a name.
-        is_inside = match.start() > 1 and text[match.start() - 2] not in ".!?\n"
-        names += token[0].isupper() and len(token) > 1 and is_inside
+    known = [_known(token) for token in _TOKEN.findall(text) if len(token) <= WORD_CHARS]
+    found = [term for _, stems in known for term in stems]
+    own = sum([word in FIRST_PERSON for word, _ in known])
     asks = text.rstrip().endswith(("?", "\uff1f"))
-    return PassageFeatures(tuple(found), days(text, passage.time), asks, own / max(1, words), names, counts)
+    instructs = bool(_INSTRUCTS.match(text))
+    return PassageFeatures(tuple(found), asks, own / max(1, len(known)), instructs)
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -117,11 +121,6 @@ def _known(token: str) -> tuple[str, tuple[str, ...]]:
 
 # The first different terms of a query count.
 QUERY_TERMS = 32
-# The kind of a question follows from so many first words.
-OPENING_WORDS = 4
-_AMOUNT = frozenset(("many", "much", "long", "old", "often", "number"))
-_NAMED_THING = frozenset(("who", "whom", "whose", "where", "which"))
-
 
 class ParsedQuery(NamedTuple):
     """A parsed query.
@@ -129,22 +128,17 @@ class ParsedQuery(NamedTuple):
     Attributes:
         terms: the different stems of its words, in order, without grammar, dates and the names of speakers.
         words: the word of each term, for a store whose index has words.
-        pairs: neighbouring terms.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
-        asks_when: whether it asks for a time.
-        asks_amount: whether it asks for a number.
-        asks_name: whether it asks for a person, a place, or one of several.
+        of_asker, of_other: whether it is about the one who asks ("I"), and what the other said ("you").
     """
 
     terms: tuple[str, ...]
     words: tuple[str, ...] = ()
-    pairs: frozenset[tuple[str, str]] = frozenset()
     named: frozenset[str] = frozenset()
     days: tuple[Days, ...] = ()
-    asks_when: bool = False
-    asks_amount: bool = False
-    asks_name: bool = False
+    of_asker: bool = False
+    of_other: bool = False
 
     @classmethod
     def of(cls, text: str, now: float | None = None, names: Iterable[str] = (), asker: str = "") -> ParsedQuery:
@@ -162,23 +156,21 @@ class ParsedQuery(NamedTuple):
         """
         words, asked_days = lower_words(text), days(text, now)
         found = (asked_days and terms_of(without_days(text))) or terms_of(text)
-        speakers = frozenset[str]().union(*map(name_words, names))
+        speakers = frozenset[str]().union(*(name_words(name) for name in names if name.lower() not in ROLES))
+        of_other = not SECOND_PERSON.isdisjoint(words) or any(sign in text for sign in _YOU)
         named = speakers.intersection(found)
         if asker and not FIRST_PERSON.isdisjoint(words):
             named |= name_words(asker)
         terms = _sought(words, found, speakers)
         if not terms:
             raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
-        opening = words[:OPENING_WORDS]
         return cls(
             terms,
             _spoken(words, terms),
-            frozenset(pairwise(terms)),
             named,
             asked_days,
-            asks_when="when" in opening or not {"date", "year", "month"}.isdisjoint(words),
-            asks_amount="how" in opening and not _AMOUNT.isdisjoint(words),
-            asks_name=bool(opening) and opening[0] in _NAMED_THING,
+            not of_other and (_I in text or not FIRST_PERSON.isdisjoint(words)),
+            of_other,
         )
 
 
@@ -218,8 +210,6 @@ def name_words(name: str) -> frozenset[str]:
 # BM25's usual constants: the saturation of repeated words, and the weight of length.
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
-# If passages are shorter on average, they are few: one of so many terms is not long.
-USUAL_TERMS = 8
 # A word of the same family, and one spelled alike (times how alike): "adoption" for "adopt", "colour" for "color".
 FAMILY = 0.7
 SPELLED = 0.5
@@ -279,10 +269,11 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
     return Weights(tuple(weight / total for weight in counted), near)
 
 
-def strengths(terms: Sequence[str], weights: Weights, average_terms: float) -> list[float]:
-    """Return how much of each term of the query a passage has, each 0 to 1."""
+def strengths(terms: Sequence[str], weights: Weights, length: int | None = None) -> list[float]:
+    """Return how much of each term of the query a passage has, each 0 to 1; it has `length` terms, or those given."""
     found = [0.0] * len(weights.shares)
-    damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / max(average_terms, USUAL_TERMS))
+    length = len(terms) if length is None else length
+    damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * min(1.0, length / PART_TERMS))
     for term, count in Counter(term for term in terms if term in weights.near).items():
         share = count / (count + damping)
         for place, nearness in weights.near[term]:
@@ -330,19 +321,20 @@ def _pieces(word: str) -> set[str]:
 
 # Signals, each 0 to about 1, before they are weighed.
 
-# Up to so many terms a passage is a turn of talk, and its neighbours and its group are about the same; of longer ones
-# they count less, of neighbours by both lengths: on pages, windows hurt. Pages made here are found in 88 of 100 cases
-# within 2,000 tokens then, in 80 where their groups count in full; recorded talk as pages of eight turns in 85.7, 84.5.
-TURN_TERMS = 45
-# A longer passage has to be worth its room.
+# What is said near a passage counts for it: it falls by e in so many terms between them. Near is the turn before and
+# behind, far is what the talk is about. By terms, not by turns: what helps among short turns hurts among pages.
+NEAR_TERMS, FAR_TERMS = 15, 100
+# A passage longer than this is compared by its best part of so many terms, half overlapping the next.
+PART_TERMS = 40
 SHORT_TERMS = 12
 # People tell of a day within days: that chance falls so after the day; before it, three times as fast.
 TOLD_WITHIN_DAYS = 10
 AHEAD = 3
 # A passage of the day asked about reaches at least so much of the question.
 REACH_OF_DAYS = 0.4
-BEST_OF_GROUP = 3  # passages by which groups are compared
-MANY_NAMES = 3
+# UTF-8 bytes of a token, about, and what a line costs beside its text.
+TOKEN_BYTES = 4
+LINE_TOKENS = 8
 
 
 class PreparedPassage(NamedTuple):
@@ -356,96 +348,29 @@ class Signals(NamedTuple):
     """The signals of a passage.
 
     Attributes:
-        own: its share of the query, relative to the best candidate's.
-        around: the same, together with the passages right before and after it.
-        group: the share of its session or file in all; a page counts for itself.
-        group_best: the mean of the three best of its group, relative to the best group; a page counts for itself.
-        second_before, second_after: the share of the passage two before it, and two after it.
-        answers: the share of the passage before it, if that ends with a question.
-        pairs: the fraction of the query's pairs of words that it has near each other; less for a page.
+        near, far: how much of the question is said in it or near it, relative to the best.
+        group: how much of the question its session or file says in all.
+        answers: how much of it is said right before, if that is a question, or the answer of an assistant is asked for.
         stranger: 1 if the question is about another speaker.
-        said_near_days: how near its time is to the days asked about.
-        names_days: how well the days that it speaks of match those.
-        length, excess: the logarithm of its terms, up to a short passage's, and beyond.
-        asks: 1 if it ends with a question.
+        assistant: 1 if an assistant said it, and the question is about the one who asks.
+        instructs: 1 if it is a standing instruction.
+        days: how near its time is to the days asked about, or how well the days that it speaks of match them.
+        length: the logarithm of its terms, up to a short passage's.
+        cost: the logarithm of its tokens.
         own_words: the fraction of its words that are "I", "my" and such.
-        when, amount: 1 if a time or a number is asked for, and it has one.
-        name: for a question of who, where or which: how many names it has, up to 1.
     """
 
-    own: float = 0.0
-    around: float = 0.0
+    near: float = 0.0
+    far: float = 0.0
     group: float = 0.0
-    group_best: float = 0.0
-    second_before: float = 0.0
-    second_after: float = 0.0
     answers: float = 0.0
-    pairs: float = 0.0
     stranger: float = 0.0
-    said_near_days: float = 0.0
-    names_days: float = 0.0
+    assistant: float = 0.0
+    instructs: float = 0.0
+    days: float = 0.0
     length: float = 0.0
-    excess: float = 0.0
-    asks: float = 0.0
+    cost: float = 0.0
     own_words: float = 0.0
-    when: float = 0.0
-    amount: float = 0.0
-    name: float = 0.0
-
-
-class _Comparison:
-    """All candidates of a query beside each other: the share of its terms that each has, and their neighbours."""
-
-    def __init__(self, query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
-        vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
-        weights = weights_of(query, vocabulary, statistics)
-        average = statistics.average_terms
-        self._candidates = candidates
-        self._shares = weights.shares
-        self._had = [strengths(candidate.prepared.terms, weights, average) for candidate in candidates]
-        self._places = _places(candidates)
-        self.turns = [_turn(candidate.prepared) for candidate in candidates]
-        self.own = [self._weighed(strength) for strength in self._had]
-        self.around = [self._around(number) for number in range(len(candidates))]
-        self._groups = self._by_group()
-        self._best_group = max((best for _, best in self._groups.values()), default=0.0) or 1.0
-
-    def _weighed(self, had: Iterable[float]) -> float:
-        return sum([share * each for share, each in zip(self._shares, had, strict=True)])
-
-    def beside(self, number: int, steps: int) -> tuple[int, float]:
-        """Return the number of a neighbour and how far it counts; -1 and 0 if it is not among the candidates."""
-        passage = self._candidates[number].passage
-        other = self._places.get((passage.group, passage.position + steps), -1)
-        return other, self.turns[number] * self.turns[other] if other >= 0 else 0.0
-
-    def _around(self, number: int) -> float:
-        had = list(self._had[number])
-        for steps in (-1, 1):
-            other, share = self.beside(number, steps)
-            if share:
-                had = [max(mine, share * theirs) for mine, theirs in zip(had, self._had[other], strict=True)]
-        return self._weighed(had)
-
-    def _by_group(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Return the share of the query that each group has, and the mean of its best passages."""
-        members: dict[tuple[str, str], list[int]] = {}
-        for number, candidate in enumerate(self._candidates):
-            members.setdefault(_group(candidate.passage), []).append(number)
-        found = {}
-        for group, numbers in members.items():
-            whole = self._weighed(
-                max(column) for column in zip(*(self._had[number] for number in numbers), strict=True)
-            )
-            best = sorted((self.own[number] for number in numbers), reverse=True)[:BEST_OF_GROUP]
-            found[group] = whole, sum(best) / BEST_OF_GROUP
-        return found
-
-    def of_group(self, number: int) -> tuple[float, float]:
-        """Return the share of a candidate's group, and of its best to the best group's; a page counts for itself."""
-        whole, best = self._groups[_group(self._candidates[number].passage)]
-        own, turn = self.own[number], self.turns[number]
-        return own + turn**2 * (whole - own), min(1.0, (own + turn**2 * (best - own)) / self._best_group)
 
 
 def signals(
@@ -455,40 +380,103 @@ def signals(
 
     Neighbours and groups count as far as they are among the candidates.
     """
-    compared = _Comparison(query, candidates, statistics)
-    best_own, best_around = max(compared.own, default=0.0), max(compared.around, default=0.0)
+    vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
+    weights = weights_of(query, vocabulary, statistics)
+    had = [_best_part(candidate.prepared.terms, weights) for candidate in candidates]
+    near, far = (_spread(candidates, had, weights.shares, terms) for terms in (NEAR_TERMS, FAR_TERMS))
+    best_near, best_far = max(near, default=0.0), max(far, default=0.0)
+    groups = _by_group(candidates, had, weights.shares)
+    answers = _answers(query, candidates, [_weighed(each, weights.shares) for each in had])
     strangers = _strangers(query, candidates)
+    found = [
+        Signals(
+            near=near[number] / (best_near or 1.0),
+            far=far[number] / (best_far or 1.0),
+            group=groups[_group(passage)],
+            answers=answers[number],
+            stranger=float(passage.speaker in strangers),
+            assistant=float(query.of_asker and is_assistant(passage.speaker)),
+            instructs=float(prepared.instructs),
+            days=_of_days(query.days, passage) if query.days else 0.0,
+            length=log1p(min(len(prepared.terms), SHORT_TERMS)),
+            cost=log(LINE_TOKENS + len(passage.text.encode("utf-8", "replace")) / TOKEN_BYTES),
+            own_words=prepared.own_fraction,
+        )
+        for number, (passage, prepared) in enumerate(candidates)
+    ]
+    best_then = max((signal.days for signal in found), default=0.0)
+    return found, max(best_near, REACH_OF_DAYS * best_then)
+
+
+def _weighed(had: Sequence[float], shares: Sequence[float]) -> float:
+    return sum(map(mul, had, shares))
+
+
+def _best_part(terms: Sequence[str], weights: Weights) -> list[float]:
+    """Return how much of each term of the query a passage has, or the part of a long one that has most."""
+    if len(terms) <= PART_TERMS:
+        return strengths(terms, weights)
+    half = PART_TERMS // 2
+    halves: dict[int, list[str]] = {}
+    for place, term in enumerate(terms):
+        if term in weights.near:
+            halves.setdefault(place // half, []).append(term)
+    parts = [
+        strengths([*halves.get(number, ()), *halves.get(number + 1, ())], weights, PART_TERMS)
+        for number in dict.fromkeys(each for place in halves for each in (place - 1, place))
+    ]
+    return max(parts, key=lambda part: _weighed(part, weights.shares), default=[0.0] * len(weights.shares))
+
+
+def _spread(
+    candidates: Sequence[PreparedPassage], had: Sequence[Sequence[float]], shares: Sequence[float], within: float
+) -> list[float]:
+    """Return how much of the query is said in or near each candidate; what is apart counts less, by e in `within`."""
+    spread = [list(each) for each in had]
+    usual = fmean(len(each.prepared.terms) for each in candidates) if candidates else 0.0
+    rows: dict[str, list[int]] = {}
+    for number, (passage, _) in enumerate(candidates):
+        if passage.group:
+            rows.setdefault(passage.group, []).append(number)
+    for row in rows.values():
+        row.sort(key=lambda number: candidates[number].passage.position)
+        for ordered in (row, row[::-1]):
+            told = [0.0] * len(shares)
+            for last, number in pairwise(ordered):
+                apart = (len(candidates[last].prepared.terms) + len(candidates[number].prepared.terms)) / 2
+                between = abs(candidates[number].passage.position - candidates[last].passage.position) - 1
+                left = exp(-(apart + usual * between) / within)
+                told = [left * max(pair) for pair in zip(told, had[last], strict=True)]
+                spread[number] = list(map(max, spread[number], told))
+    return [_weighed(each, shares) for each in spread]
+
+
+def _by_group(
+    candidates: Sequence[PreparedPassage], had: Sequence[Sequence[float]], shares: Sequence[float]
+) -> dict[tuple[str, str], float]:
+    """Return the share of the query that each group has."""
+    members: dict[tuple[str, str], list[Sequence[float]]] = {}
+    for (passage, _), each in zip(candidates, had, strict=True):
+        members.setdefault(_group(passage), []).append(each)
+    return {
+        group: _weighed([max(column) for column in zip(*some, strict=True)], shares) for group, some in members.items()
+    }
+
+
+def _answers(query: ParsedQuery, candidates: Sequence[PreparedPassage], own: Sequence[float]) -> list[float]:
+    """Return the share of the passage before each candidate, if the candidate answers it."""
+    places = _places(candidates)
     found = []
-    for number, candidate in enumerate(candidates):
-        terms, days_told, asks, own_words, names, counts = candidate.prepared
-        (before, share), (second, second_share), (after, after_share) = (
-            compared.beside(number, steps) for steps in (-1, -2, 2)
-        )
-        group, group_best = compared.of_group(number)
-        found.append(
-            Signals(
-                own=compared.own[number] / (best_own or 1.0),
-                around=compared.around[number] / (best_around or 1.0),
-                group=group,
-                group_best=group_best,
-                second_before=compared.own[second] * second_share,
-                second_after=compared.own[after] * after_share,
-                answers=compared.own[before] * share * candidates[before].prepared.asks,
-                pairs=compared.turns[number] * _pairs(query, terms),
-                stranger=float(candidate.passage.speaker in strangers),
-                said_near_days=_nearness(query.days, candidate.passage.time),
-                names_days=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
-                length=log1p(min(len(terms), SHORT_TERMS)),
-                excess=log(max(1.0, len(terms) / SHORT_TERMS)),
-                asks=float(asks),
-                own_words=own_words,
-                when=float(query.asks_when and bool(days_told)),
-                amount=float(query.asks_amount and counts),
-                name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
-            )
-        )
-    best_then = max((max(signal.said_near_days, signal.names_days) for signal in found), default=0.0)
-    return found, max(best_around, REACH_OF_DAYS * best_then)
+    for passage, _ in candidates:
+        before = places.get((passage.group, passage.position - 1), -1)
+        asked = before >= 0 and (candidates[before].prepared.asks or (query.of_other and is_assistant(passage.speaker)))
+        found.append(own[before] if asked else 0.0)
+    return found
+
+
+def is_assistant(speaker: str) -> bool:
+    """Return whether a speaker's name says that it is an assistant."""
+    return speaker.lower() in ASSISTANTS
 
 
 def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set[str]:
@@ -512,22 +500,18 @@ def _places(candidates: Sequence[PreparedPassage]) -> dict[tuple[str, int], int]
 
 def _turn(passage: PassageFeatures) -> float:
     """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
-    return min(1.0, TURN_TERMS / max(1, len(passage.terms)))
+    return min(1.0, PART_TERMS / max(1, len(passage.terms)))
 
 
-def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
-    if not query.pairs:
-        return 0.0
-    there = {*pairwise(terms), *zip(terms, terms[2:], strict=False)}
-    return len(query.pairs & there) / len(query.pairs)
-
-
-def _nearness(asked: Sequence[Days], time: float | None) -> float:
-    if time is None or not asked:
-        return 0.0
-    day = day_of(time)
+def _of_days(asked: Sequence[Days], passage: Passage) -> float:
+    """Return how well a passage fits the days asked about: by its time, or by the days that it speaks of."""
+    told = days(passage.text[:TEXT_CHARS], passage.time)
+    spoken = max((_meet(one, other) for one in asked for other in told), default=0.0)
+    if passage.time is None:
+        return spoken
+    day = day_of(passage.time)
     gaps = [max(0.0, day - last, (first - day) * AHEAD) for first, last in asked]
-    return exp(-min(gaps) / TOLD_WITHIN_DAYS)
+    return max(spoken, exp(-min(gaps) / TOLD_WITHIN_DAYS))
 
 
 def _meet(asked: Days, day: Days) -> float:
@@ -601,24 +585,17 @@ def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
 # each weight the mean of fits that left one conversation out, rounded; between those fits they moved by a tenth. What
 # each is for:
 WEIGHTS = Signals(
-    own=1.4,  # the passage says it
-    around=1.8,  # it, or its neighbours: an answer rarely repeats the question
-    group=3.2,  # a session that has all of the question, before one that has half of it often
-    group_best=0.8,
-    second_before=1.8,
-    second_after=1.1,
-    answers=4.2,  # what is said right behind the same question
-    pairs=1.5,
-    stranger=-0.9,  # little: those who ask mix up who it was
-    said_near_days=3.1,  # only where days are asked about
-    names_days=1.6,
-    length=0.3,  # "Great!" answers nothing
-    excess=-0.3,  # set by hand: a page has to be worth its room; found by what 2,000 tokens of pages held
-    asks=-0.27,
-    own_words=3.2,  # people tell of themselves; a fraction, rarely above .2
-    when=1.3,
-    amount=1.1,
-    name=1.0,
+    near=3.1,
+    far=3.0,
+    group=2.8,
+    answers=2.0,
+    stranger=-1.3,
+    assistant=-1.6,
+    instructs=1.8,
+    days=2.8,
+    length=2.2,
+    cost=-1.9,
+    own_words=2.1,
 )
 # So that the best passage's score is the chance that its question was asked where it belongs, and not of another
 # conversation: fitted on as many of these as of those.
@@ -698,6 +675,8 @@ CANDIDATES = 128
 # The neighbours of so many are ranked, too, and at most so many passages of each day asked about.
 NEIGHBOURS_OF = 64
 OF_DAYS = 50
+# The newest standing instructions are ranked for each question: one rarely has its words.
+INSTRUCTIONS = 32
 NEAREST = 100  # by vectors, where there are
 NEIGHBOURS = (-2, -1, 1, 2)
 
