@@ -14,7 +14,7 @@ QUOTED: Final = "\ufffc"
 MOST_CHARS = 20_000
 # Nobody writes a paragraph like this about himself, and who sends so much text has pasted most of it.
 PARAGRAPH_CHARS, MESSAGE_CHARS = 800, 3_000
-SENTENCE_CHARS = 400
+SENTENCE_CHARS = 600
 # A message that is one sentence: a standing order takes no more.
 ALONE_CHARS = 240
 _COURTESY: Final = re.compile(
@@ -152,6 +152,14 @@ _STANDING: Final = re.compile(
     r"do not) ever)\b[^\n.!?]*",
     re.IGNORECASE | re.MULTILINE,
 )
+# Who says of himself what he needs help with, in one sentence, has nobody else's text in it.
+_OWN_NEED: Final = re.compile(
+    r",? (?:so |and |but |- ?)?(?:can|could) you (?:please )?help me (?!translate|summari|proof|re(?:write|word|phrase|ply|"
+    r"spond)|paraphrase|correct|edit|fix|answer|read|with (?:this|the|it)\b)",
+    re.IGNORECASE,
+)
+_OWN_BEGINNING: Final = re.compile(r"(?:\w+,? )?i(?:'\w+)? (?!got|received|found|saw|have a (?:letter|text|message))", re.IGNORECASE)
+_SENTENCE_END: Final = re.compile(r"[.!?:\n](?:\s|\Z)")
 # A scene that somebody makes up: nothing in the message is a fact.
 _SCENE: Final = re.compile(
     r"\b(?:pretend|role-?play|imagine|make[- ]believe|act as|in character|let's say|suppose|supposing|"
@@ -199,6 +207,9 @@ def own_lines(text: str) -> list[str]:
     bare = text[:MOST_CHARS].replace("\u2019", "'").replace("\r\n", "\n")
     bare = _QUOTED_LINES.sub("\n", "\n".join(_untagged(_FENCED.sub("\n", bare))))
     others = _STANDING.sub(" ", _GAP.sub(_narrow, text[:MOST_CHARS].replace("\u2019", "'")))
+    need = _OWN_NEED.search(others) if len(others) <= SENTENCE_CHARS and _OWN_BEGINNING.match(others) else None
+    if need and not _SENTENCE_END.search(others.strip()[:-1]):
+        others = others[: need.start()]
     if _SCENE.search(others) or _WORKED_ON.search(others) or _WORKED_ON_ABROAD.search(others):
         return []
     return list(_own_lines(_unannounced(bare)))
