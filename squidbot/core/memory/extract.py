@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memory.facts import FactCandidate, Utterance, is_name, is_place, key_of, sentence_of, words_of
-from squidbot.core.memory.rules import ASKED, KINDS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
+from squidbot.core.memory.rules import ASKED, CHANGED, KINDS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
 from squidbot.core.memory.text import safe
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
@@ -34,7 +34,7 @@ LANGUAGES: Final = (en.RULES, de.RULES, es.RULES, fr.RULES, ru.RULES, zh.RULES)
 MOST_FACTS = 12
 MARKED_CHARS, CLAUSE_CHARS = 400, 240
 # A fact without its secret is kept if at least so many words are left.
-_LEAST_WORDS = 6
+_LEAST_WORDS = 8
 # A user's message that speaks of "the user" quotes somebody else.
 _OTHERS: Final = re.compile(r"\bthe\s+user(?:'s)?\b|\bassistant\b", re.IGNORECASE)
 _MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
@@ -127,15 +127,16 @@ def trait_in(message: Utterance, sentence: str, redactor: Redactor = _REDACTOR) 
 def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandidate]:
     """Yield the facts of a sentence by the first language that finds any."""
     whole = " ".join(sentence.text.split())
-    text = _without_lead(whole)
+    text = _without_lead(whole.replace("`", ""))
     asked = _compiled(ASKED).match(text) if message.role == "user" and not _OTHERS.search(text) else None
     for language in map(_language, LANGUAGES):
         found = list(_of_clauses(asked["x"] if asked else text, language, message, asks=sentence.asks and not asked))
         if found:
-            why = "; asked to remember" if asked else ""
+            least, why = (0.8, "; asked to remember") if asked else (0.0, "")
+            is_new = _compiled(CHANGED).search(whole) is not None
             for fact in found:
-                importance = max(0.8, fact.importance) if asked else fact.importance
-                yield replace(fact, sentence=whole, importance=importance, reason=f"{fact.reason}{why}")
+                kept = replace(fact, sentence=whole, changes=fact.changes or is_new, reason=f"{fact.reason}{why}")
+                yield replace(kept, importance=max(least, fact.importance))
             return
     plain = (
         asked["x"].strip(_STRIPPED)
@@ -157,11 +158,11 @@ def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: boo
     end = next((at for at, clause in enumerate(clauses) if language.asks.match(clause)), len(clauses))
     for at, clause in enumerate(clauses[: 0 if asks and end == len(clauses) else end]):
         bare = _compiled(TAIL).sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
-        if not at and language.doubt.match(bare):
-            return
         fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
         if fact is not None:
             yield fact
+        elif not at and language.doubt.match(bare):
+            return
 
 
 def _of_clause(clause: str, language: _Language, message: Utterance) -> FactCandidate | None:

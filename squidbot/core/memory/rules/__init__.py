@@ -39,6 +39,11 @@ ASKED: Final = (
     r"vergiss nicht|denke? daran|recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|"
     r"请?记住|别忘了)(?: this| bitte)?(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z"
 )
+# What says that something is new.
+CHANGED: Final = (
+    r"\b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|"
+    r"ahora|ya no|maintenant|désormais|теперь|больше не)\b|现在|不再"
+)
 # Where one clause ends and another begins: before what begins one, in any language.
 SPLIT: Final = (
     r" ?[,;–—] ?(?=(?:and|but|so|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given|that|not|even|you|he|she|"
@@ -90,7 +95,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "age": Kind("core", 0.7, "{s}/age"), "about": Kind("core", 0.8, "{s}/is/{x}"),
     "being": Kind("core", 0.7, "{s}/is/{x}", "capital"), "birthday": Kind("core", 0.8, "{s}/birthday", "dated"),
     "relation": Kind("core", 0.8, "{s}/{y}", "capital"), "kin": Kind("core", 0.8, "{s}/{y}/{x}", "capital"),
-    "attribute": Kind("core", 0.8, "{s}/{j}"),
+    "attribute": Kind("core", 0.8, "{s}/{j}", lasts=True),
     "preference": Kind("preferences", 0.6, "{s}/prefers/{x}", "", ("{s}/prefers/{y}",)),
     "liking": Kind("preferences", 0.5, "{s}/likes/{x}"), "habit": Kind("preferences", 0.6, "{s}/habit/{x}"),
     "tool": Kind("preferences", 0.5, "{s}/uses/{x}"),

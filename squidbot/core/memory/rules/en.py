@@ -47,17 +47,17 @@ doubt | \b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|hop
  had )?(?:sa(?:id|ys?)|wrote|writes?|told|tells|claim(?:s|ed)?|thinks?|thought|asked|asks|believes?|mentioned|replied|insists?)|today|tonight|
  tomorrow|yesterday|right now|at the moment|(?:this|last|next|past) (?:time|morning|afternoon|evening|week|weekend|month|year|summer|night|
  \w+day)|for now|temporarily|until|in a (?:minute|moment|while|bit)|for a (?:few|while|week|bit)|ago|the other day|soon|lately|its?|it's|this|
- these|those|them|they|they're|their|he|she|his|her|him|here|there|such|ones?|another|you|yours?|yourself|you're|you've|either|neither|everything|
+ these|those|them|they|they're|their|he|she|his|her|him|here|there|such|ones?|another|you|yours?|yourself|you're|you've|either|neither|(?<!for )everything|
  something|anything|nothing|stuff|things?|so far|same|others|above(?! \d)|below(?! \d)|following|previous|latter|former|instead|that's|else|
- that(?! (?:i|my|we|our|is|are|was|were|has|have|can|the|an?|\w{{3,}}s|\w+ed)\b)|the (?:other\b|(?!world|internet|gym|beach|ocean|sea|mountains|
+ that(?! (?:i|my|we|our|is|are|was|were|has|have|can|the|an?|\w{{3,}}s|\w+ed)\b)|the (?:other\b|(?!world|internet|deadline|cache|project|app|team|database|repo|gym|beach|ocean|sea|mountains|
  outdoors|city|country(?:side)?|piano|guitar|drums|violin|us|uk|usa|netherlands|army|mornings?|evenings?|weekends?|week|day|night|summer|winter|
  spring|fall)[a-z]+(?:\Z| (?:and|or|in|on|at|to|with|from|by|as|after|before|when|while|is|was|are|has|had|i|together|more|better)\b)))(?!\w)
 language | (?:{_FROM_NOW} (?:please )?(?:always )?|always ){_TALK}
+called | (?:(?:you can |from now on,? )*call me|(?:my friends|people|every(?:one|body)) calls? me|i go by|i(?:'m| am) called) (?P<x>.+)
 order | (?:always|never|(?:don't|do not) ever) (?P<x>{_ORDERS}\b.+|.+ when(?:ever)? i (?:ask|talk|mention)\b.+)
 order | (?:{_FROM_NOW} (?:please )?|i(?:'d like| want) you to (?=always|never|only))(?P<x>(?:{_ORDERS}|don't|do not|never|always|no)\b.+)
 own name | (?:your name is|i(?:'ll| will) call you|you are called) (?:now )?(?P<x>.+)
 name | my (?:full |first |real )?name(?: is|'s) (?P<x>.+)
-called | (?:(?:you can |from now on,? )*call me|(?:my friends|people|every(?:one|body)) calls? me|i go by|i(?:'m| am) called) (?P<x>.+)
 past home | {_NO_LONGER} live in (?P<x>.+?)(?: {_LAST})?
 home | (?:{_I}(?:live|reside)|{_AM}(?:based|living|located))(?: alone)? (?:in|near) (?P<x>.+)
 moved | {_HAVE}(?:moved|relocated) (?:back )?to (?P<x>(?:the )?[\w'\-]+(?:,? (?-i:[A-Z])[\w'\-]+){{0,3}})(?: (?:from|last|in|this|two|three|a|
