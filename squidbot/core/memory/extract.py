@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memory.facts import FactCandidate, Utterance, is_name, is_place, key_of, sentence_of, words_of
-from squidbot.core.memory.rules import ASKED, CHANGED, KINDS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
+from squidbot.core.memory.rules import ASKED, CHANGED, TOPICS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
 from squidbot.core.memory.text import safe
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from squidbot.core.memories import FactCategory
-    from squidbot.core.memory.rules import Kind
+    from squidbot.core.memory.rules import Topic
     from squidbot.core.own_words import Sentence
 
 # Increase it with every change of the rules: it stands in the mark of each session.
@@ -168,26 +168,26 @@ def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: boo
 def _of_clause(clause: str, language: _Language, message: Utterance) -> FactCandidate | None:
     """Return the fact that the first rule finds that matches a clause, in its own words."""
     for name, pattern in language.rules:
-        kind = KINDS[name]
+        topic = TOPICS[name]
         match = pattern.match(clause) if message.role == "user" or name == "decision" else None
-        if match is not None and _FITS[kind.fits](match["x"]):
-            is_sure = kind.trait or not language.doubt.search(match["x"] if kind.lasts else clause)
+        if match is not None and _FITS[topic.fits](match["x"]):
+            is_sure = topic.trait or not language.doubt.search(match["x"] if topic.lasts else clause)
             parts = (match["x"], match.groupdict("").get("y", ""))
-            return _fact(kind, parts, message, f"rule {name!r}", clause) if is_sure else None
+            return _fact(topic, parts, message, f"rule {name!r}", clause) if is_sure else None
     return None
 
 
-def _fact(kind: Kind, parts: tuple[str, str], message: Utterance, reason: str, clause: str) -> FactCandidate:
+def _fact(topic: Topic, parts: tuple[str, str], message: Utterance, reason: str, clause: str) -> FactCandidate:
     x, y = map(key_of, parts)
     words = {"s": message.speaker.casefold() or "user", "x": x, "y": y, "j": "".join(y.split())}
     return replace(
-        _draft(message, sentence_of(clause) if kind.trait else _said(message, clause), reason),
-        category=kind.category if message.role == "user" else "background",
-        importance=kind.importance,
-        slot=kind.slot.format(**words),
-        ends=tuple(end.format(**words) for end in kind.ends if y or "{y}" not in end),
-        changes=kind.changes,
-        trait=kind.trait,
+        _draft(message, sentence_of(clause) if topic.trait else _said(message, clause), reason),
+        category=topic.category if message.role == "user" else "background",
+        importance=topic.importance,
+        slot=topic.slot.format(**words),
+        ends=tuple(end.format(**words) for end in topic.ends if y or "{y}" not in end),
+        changes=topic.changes,
+        trait=topic.trait,
     )
 
 

@@ -1,7 +1,7 @@
 """What can be learned of a sentence, and the rules of each language that find it: tables, which `extract` applies.
 
-A line of a language's rules is a kind, a bar, and the pattern of a clause; a line that begins with a space belongs to the
-one before. The first that matches counts. Two are no kinds: a clause that begins as `asks` asks, and ends what is stated;
+A line of a language's rules is a topic, a bar, and the pattern of a clause; a line that begins with a space belongs to the
+one before. The first that matches counts. Two are no topics: a clause that begins as `asks` asks, and ends what is stated;
 one that has a `doubt` is no fact: a condition, a guess, a wish, a report, a day that soon means nothing, or a word that
 refers to something near. Patterns match in upper and lower case, with one space between words.
 """
@@ -59,8 +59,8 @@ SPLIT: Final = (
 )
 
 
-class Kind(NamedTuple):
-    """A kind of facts; its name is their reason.
+class Topic(NamedTuple):
+    """What facts are about; its name is their reason.
 
     Attributes:
         category, importance: as of the memory.
@@ -83,28 +83,28 @@ class Kind(NamedTuple):
     trait: bool = False
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "name": Kind("core", 0.9, "{s}/name", "name", lasts=True),
-    "called": Kind("core", 0.9, "{s}/called", "name", lasts=True),
-    "home": Kind("core", 0.8, "{s}/home", "capital", ("{s}/past home/{x}",)),
-    "moved": Kind("core", 0.8, "{s}/home", "place", ("{s}/past home/{x}",), changes=True, lasts=True),
-    "past home": Kind("core", 0.7, "{s}/past home/{x}", "", ("{s}/home={x}",), changes=True),
-    "employer": Kind("core", 0.8, "{s}/employer", "", ("{s}/past employer/{x}",)),
-    "joined": Kind("core", 0.8, "{s}/employer", "place", ("{s}/past employer/{x}",), changes=True),
-    "past employer": Kind("core", 0.7, "{s}/past employer/{x}", "", ("{s}/employer={x}",), changes=True),
-    "age": Kind("core", 0.7, "{s}/age"), "about": Kind("core", 0.8, "{s}/is/{x}"),
-    "being": Kind("core", 0.7, "{s}/is/{x}", "capital"), "birthday": Kind("core", 0.8, "{s}/birthday", "dated"),
-    "relation": Kind("core", 0.8, "{s}/{y}", "capital"), "kin": Kind("core", 0.8, "{s}/{y}/{x}", "capital"),
-    "attribute": Kind("core", 0.8, "{s}/{j}", lasts=True),
-    "preference": Kind("preferences", 0.6, "{s}/prefers/{x}", "", ("{s}/prefers/{y}",)),
-    "liking": Kind("preferences", 0.5, "{s}/likes/{x}"), "habit": Kind("preferences", 0.6, "{s}/habit/{x}"),
-    "tool": Kind("preferences", 0.5, "{s}/uses/{x}"),
-    "change": Kind("preferences", 0.6, "{s}/uses/{x}", "", ("{s}/uses/{y}", "{s}/prefers/{y}"), changes=True),
-    "concern": Kind("concerns", 0.6, "{s}/concern/{x}"), "detail": Kind("concerns", 0.5),
-    "language": Kind("preferences", 0.7, "assistant/language", "capital", trait=True),
-    "order": Kind("preferences", 0.7, "assistant/{x}", trait=True),
-    "own name": Kind("preferences", 0.8, "assistant/name", "capital", trait=True),
-    "project": Kind("background", 0.5, "project/uses/{x}", "", ("project/uses/{y}",)),
-    "role": Kind("background", 0.5, "project/uses for/{y}"), "thing": Kind("background", 0.6, "project/{y}"),
-    "team": Kind("background", 0.5, "project/{x}"), "decision": Kind("background", 0.7),
+TOPICS: Final[Mapping[str, Topic]] = {
+    "name": Topic("core", 0.9, "{s}/name", "name", lasts=True),
+    "called": Topic("core", 0.9, "{s}/called", "name", lasts=True),
+    "home": Topic("core", 0.8, "{s}/home", "capital", ("{s}/past home/{x}",)),
+    "moved": Topic("core", 0.8, "{s}/home", "place", ("{s}/past home/{x}",), changes=True, lasts=True),
+    "past home": Topic("core", 0.7, "{s}/past home/{x}", "", ("{s}/home={x}",), changes=True),
+    "employer": Topic("core", 0.8, "{s}/employer", "", ("{s}/past employer/{x}",)),
+    "joined": Topic("core", 0.8, "{s}/employer", "place", ("{s}/past employer/{x}",), changes=True),
+    "past employer": Topic("core", 0.7, "{s}/past employer/{x}", "", ("{s}/employer={x}",), changes=True),
+    "age": Topic("core", 0.7, "{s}/age"), "about": Topic("core", 0.8, "{s}/is/{x}"),
+    "being": Topic("core", 0.7, "{s}/is/{x}", "capital"), "birthday": Topic("core", 0.8, "{s}/birthday", "dated"),
+    "relation": Topic("core", 0.8, "{s}/{y}", "capital"), "kin": Topic("core", 0.8, "{s}/{y}/{x}", "capital"),
+    "attribute": Topic("core", 0.8, "{s}/{j}", lasts=True),
+    "preference": Topic("preferences", 0.6, "{s}/prefers/{x}", "", ("{s}/prefers/{y}",)),
+    "liking": Topic("preferences", 0.5, "{s}/likes/{x}"), "habit": Topic("preferences", 0.6, "{s}/habit/{x}"),
+    "tool": Topic("preferences", 0.5, "{s}/uses/{x}"),
+    "change": Topic("preferences", 0.6, "{s}/uses/{x}", "", ("{s}/uses/{y}", "{s}/prefers/{y}"), changes=True),
+    "concern": Topic("concerns", 0.6, "{s}/concern/{x}"), "detail": Topic("concerns", 0.5),
+    "language": Topic("preferences", 0.7, "assistant/language", "capital", trait=True),
+    "order": Topic("preferences", 0.7, "assistant/{x}", trait=True),
+    "own name": Topic("preferences", 0.8, "assistant/name", "capital", trait=True),
+    "project": Topic("background", 0.5, "project/uses/{x}", "", ("project/uses/{y}",)),
+    "role": Topic("background", 0.5, "project/uses for/{y}"), "thing": Topic("background", 0.6, "project/{y}"),
+    "team": Topic("background", 0.5, "project/{x}"), "decision": Topic("background", 0.7),
 }  # fmt: skip

@@ -1,8 +1,6 @@
 """The rules of English."""
 
-_ADV = (
-    r"(?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|truly|just|do|"
-    r"absolutely|mainly|typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) ){0,3}"
+_ADV = (   r"(?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|truly|just|do|"   r"absolutely|mainly|typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) ){0,3}"
 )
 _I, _AM, _HAVE = rf"i {_ADV}", rf"(?:i'm|im|i am) {_ADV}", rf"(?:i've|i have|i) {_ADV}"
 _WE = rf"(?:we|our (?:team|project|company|app|stack)|(?:the|this) (?:project|team|repo|codebase|app)) {_ADV}"
@@ -10,31 +8,27 @@ _LAST = r"(?:any ?more|any longer)"
 _NO_LONGER = rf"(?:i no longer|i (?:don't|do not)(?=.* {_LAST}))"
 _TALK = r"(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only )?in (?P<x>.+)"
 _FROM_NOW = r"(?:from now on|in (?:the )?future|going forward),?"
-_CLOSE = (
-    r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]+|boss|manager|mother|mom|mum|father|dad|landlord|doctor|"
-    r"dentist|therapist|team lead|assistant|accountant|lawyer|mentor|coach|editor)"
+_CLOSE = (   r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]+|boss|manager|mother|mom|mum|father|dad|landlord|doctor|"   r"dentist|therapist|team lead|assistant|accountant|lawyer|mentor|coach|editor)"
 )
-_STATE = (
-    r"(?!(?:not|too|very|still|already|currently|being|broken|down|slow|wrong|missing|empty|full|ready|fine|good|bad|great|ok|okay|"
-    r"un\w+|hard|easy|done|gone|dead|behind|ahead|up|out|off|on fire|green|red|stuck|\w+ing|fixed|merged|stale|correct|an? (?:mess|"
-    r"problem|pain|bit|mystery|lot)|supposed|due)\b)(?P<x>\S+(?: \S+){0,5})"
+_STATE = (   r"(?!(?:not|too|very|still|already|currently|being|broken|down|slow|wrong|missing|empty|full|ready|fine|good|bad|great|ok|okay|"   r"un\w+|hard|easy|done|gone|dead|behind|ahead|up|out|off|on fire|green|red|stuck|\w+ing|fixed|merged|stale|correct|an? (?:mess|"   r"problem|pain|bit|mystery|lot)|supposed|due)\b)(?P<x>\S+(?: \S+){0,5})"
 )
 # Verbs of what is asked of an assistant: people advise each other to "always be yourself", too.
-_ORDERS = (
-    r"(?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|give(?! up)|"
-    r"mention|put|make|translate|speak|suggest|summari[sz]e|quote|touch|delete|remove|edit|change|modify|install|send|assume|address|"
-    r"check|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|provide|confirm|highlight)"
+_ORDERS = (   r"(?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|give(?! up)|"   r"mention|put|make|translate|speak|suggest|summari[sz]e|quote|touch|delete|remove|edit|change|modify|install|send|assume|address|"   r"check|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|provide|confirm|highlight)"
 )
 # Verbs that tell of a feeling, a wish or a passing state, and no deed.
-_VAGUE = (
-    r"(?:wan\w+|need|hope|think|know|wonder|guess|feel|felt|mean|said|say|see|saw|understand|was|were|are|am|been|had to|can|will|"
-    r"should|must|don't|didn't|won't|haven't|couldn't|can't|never|did|tried|not|totally|agree|love|miss|get|keep|a|so|look)\b"
+_VAGUE = (   r"(?:wan\w+|need|hope|think|know|wonder|guess|feel|felt|mean|said|say|see|saw|understand|was|were|are|am|been|had to|can|will|"   r"should|must|don't|didn't|won't|haven't|couldn't|can't|never|did|tried|not|totally|agree|love|miss|get|keep|a|so|look)\b"
 )
 _ARTICLE = r"(?:the|to|for|an?|some|my|our|all|that|it)\b"
 # A day, a share, an amount; and a number, or a name within a clause: what has them is worth keeping.
 _DAY = r"(?:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w* \d|\b\d[\d,.]* ?%|[$£€]\d)"
-_GIVEN = (
-    r"(?:(?=(?:\S+ ){4}).*\d|.*[^,] (?-i:[A-Z])[^\W\d_]+ |.* (?:in|at|with|to|called|from) (?-i:[A-Z])[^\W\d_]+\Z).*"
+_GIVEN = (   r"(?:(?=(?:\S+ ){4}).*\d|.*[^,] (?-i:[A-Z])[^\W\d_]+ |.* (?:in|at|with|to|called|from) (?-i:[A-Z])[^\W\d_]+\Z).*"
+)
+
+# "The book" is one that others know: what it is about stands elsewhere.
+_NEAR = (
+    r"(?!.*\bthe (?!world|internet|deadline|gym|beach|ocean|sea|mountains|outdoors|city|country(?:side)?|piano|guitar|drums|violin|us|"
+    r"uk|usa|netherlands|army|mornings?|evenings?|weekends?|week|day|night|summer|winter|spring|fall)[a-z]+(?:\Z| (?:and|or|in|on|at|to|"
+    r"with|from|by|as|after|before|when|while|is|was|are|has|had|i|together|more|better)\b))"
 )
 
 RULES = rf"""
@@ -47,11 +41,9 @@ doubt | \b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|hop
  had )?(?:sa(?:id|ys?)|wrote|writes?|told|tells|claim(?:s|ed)?|thinks?|thought|asked|asks|believes?|mentioned|replied|insists?)|today|tonight|
  tomorrow|yesterday|right now|at the moment|(?:this|last|next|past) (?:time|morning|afternoon|evening|week|weekend|month|year|summer|night|
  \w+day)|for now|temporarily|until|in a (?:minute|moment|while|bit)|for a (?:few|while|week|bit)|ago|the other day|soon|lately|its?|it's|this|
- these|those|them|they|they're|their|he|she|his|her|him|here|there|such|ones?|another|you|yours?|yourself|you're|you've|either|neither|(?<!for )everything|
- something|anything|nothing|stuff|things?|so far|same|others|above(?! \d)|below(?! \d)|following|previous|latter|former|instead|that's|else|
- that(?! (?:i|my|we|our|is|are|was|were|has|have|can|the|an?|\w{{3,}}s|\w+ed)\b)|the (?:other\b|(?!world|internet|deadline|cache|project|app|team|database|repo|gym|beach|ocean|sea|mountains|
- outdoors|city|country(?:side)?|piano|guitar|drums|violin|us|uk|usa|netherlands|army|mornings?|evenings?|weekends?|week|day|night|summer|winter|
- spring|fall)[a-z]+(?:\Z| (?:and|or|in|on|at|to|with|from|by|as|after|before|when|while|is|was|are|has|had|i|together|more|better)\b)))(?!\w)
+ these|those|them|they|they're|their|he|she|his|her|him|here|there|such|ones?|another|you|yours?|yourself|you're|you've|either|neither|
+ (?<!for )everything|something|anything|nothing|stuff|things?|so far|same|others|above(?! \d)|below(?! \d)|following|previous|latter|former|
+ instead|that's|else|that(?! (?:i|my|we|our|is|are|was|were|has|have|can|the|an?|\w{{3,}}s|\w+ed)\b)|the other)(?!\w)
 language | (?:{_FROM_NOW} (?:please )?(?:always )?|always ){_TALK}
 called | (?:(?:you can |from now on,? )*call me|(?:my friends|people|every(?:one|body)) calls? me|i go by|i(?:'m| am) called) (?P<x>.+)
 order | (?:always|never|(?:don't|do not) ever) (?P<x>{_ORDERS}\b.+|.+ when(?:ever)? i (?:ask|talk|mention)\b.+)
@@ -83,22 +75,24 @@ attribute | my (?:all-time )?(?P<y>favou?rite [\w\-]+(?: [\w\-]+){{0,2}}) (?:is|
 about | {_I}(?P<x>speak (?:fluent )?(?-i:[A-Z]).+|(?:have|suffer from) (?:diabetes|asthma|adhd|epilepsy|hay fever|migraines|insomnia))
 about | (?:{_I}have|i've got) (?P<x>(?:an?|one|two|three|four|five|six|\d) (?:[\w\-]+ ){{0,2}}(?:dogs?|cats?|kids?|child(?:ren)?|sons?|wife|
  daughters?|brothers?|sisters?|husband|twins|horses?|rabbits?|grandchildren|allerg(?:y|ies)|degree|phd)\b.*)
-preference | {_I}prefer (?P<x>(?!to ).+?) (?:over|to|instead of|rather than) (?P<y>.+)
-preference | {_I}prefer (?P<x>.+?)(?: (?:over|instead of|rather than) (?P<y>.+))?
-liking | (?:{_I}(?:hate|dislike|can't stand|cannot stand|detest|loathe|(?:don't|do not) (?:really )?(?:like|enjoy))|{_AM}(?:not a (?:big )?fan of|
- not into)|{_I}(?:like|love|enjoy|adore)|{_AM}(?:an? (?:big |huge )?fan of|fond of|into|passionate about)) (?!how|what|when|that |
- (?:all )?the (?!\w+\Z)|(?:all|the thought)\b|to (?:know|see|say|ask|hear|think|believe|point))(?P<x>.+)
+preference | {_NEAR}{_I}prefer (?P<x>(?!to ).+?) (?:over|to|instead of|rather than) (?P<y>.+)
+preference | {_NEAR}{_I}prefer (?P<x>.+?)(?: (?:over|instead of|rather than) (?P<y>.+))?
+liking | {_NEAR}(?:{_I}(?:hate|dislike|can't stand|cannot stand|detest|loathe|(?:don't|do not) (?:really )?(?:like|enjoy))|
+ {_AM}(?:not a (?:big )?fan of|not into)|{_I}(?:like|love|enjoy|adore)|{_AM}(?:an? (?:big |huge )?fan of|fond of|into|passionate about)) (?!how|
+ what|when|that |(?:all )?the (?!\w+\Z)|(?:all|the thought)\b|to (?:know|see|say|ask|hear|think|believe|point))(?P<x>.+)
 change | (?:{_NO_LONGER} use|i(?:'ve| have)? (?:stopped|quit) using) (?P<x>.+?)(?: {_LAST})?
 change | {_HAVE}(?:switched|migrated|changed|moved) (?:over )?from (?P<y>.+?) to (?P<x>.+)
-habit | i (?:almost )?(?:always|never|usually|often|don't|do not) (?P<x>(?:use|eat|drink|own|smoke|watch|work|write|run|commit|travel|take|wear|
- read|sleep|wake|cook|drive|go|play|listen|walk|ride|train|study|speak|swim) (?!.*{_LAST}).+)
-habit | {_I}(?P<x>(?!{_VAGUE})[a-z]+ .*\b(?:every|each|(?:once|twice|times) a|per) (?:day|week|month|year|morning|night|weekend|\w+day)\b.*)
+habit | {_NEAR}i (?:almost )?(?:always|never|usually|often|don't|do not) (?P<x>(?:use|eat|drink|own|smoke|watch|work|write|run|commit|travel|take|
+ wear|read|sleep|wake|cook|drive|go|play|listen|walk|ride|train|study|speak|swim) (?!.*{_LAST}).+)
+habit | {_NEAR}{_I}(?P<x>(?!{_VAGUE})[a-z]+ .*\b(?:every|each|(?:once|twice|times) a|per) (?:day|week|month|year|morning|night|weekend|
+ \w+day)\b.*)
 tool | {_I}use (?!{_ARTICLE})(?P<x>.+)
-concern | {_AM}(?P<x>(?:learning|studying|training for|preparing for|saving for|recovering from|planning (?:an?|my|our|to|on)|working (?:on|
- towards)|writing|building|developing|teaching) (?!how\b|for\b|(?:a )?(?:few|ton|lot|bit|couple)\b|so\b|new \w+\Z|lots\b|out\b|hard\b).+)
-concern | i(?:'ve| have) {_ADV}been (?P<x>(?!(?:think|feel|look|wonder|try|hav|gett|go|do|see|hear|wait|mean|dy|be|consider|struggl|mak|deal|
- keep)ing)\w+ing (?!a lot|as usual)\S+ \S.+)
-detail | (?:my|our|the) deadline is (?:now )?(?:on )?(?P<x>.*\d.*)
+concern | {_NEAR}{_AM}(?P<x>(?:learning|studying|training for|preparing for|saving for|recovering from|planning (?:an?|my|our|to|on)|
+ working (?:on|towards)|writing|building|developing|teaching) (?!how\b|for\b|(?:a )?(?:few|ton|lot|bit|couple)\b|so\b|new \w+\Z|lots\b|out\b|
+ hard\b).+)
+concern | {_NEAR}i(?:'ve| have) {_ADV}been (?P<x>(?!(?:think|feel|look|wonder|try|hav|gett|go|do|see|hear|wait|mean|dy|be|consider|struggl|mak|
+ deal|keep)ing)\w+ing (?!a lot|as usual)\S+ \S.+)
+detail | {_NEAR}(?:my|our|the) deadline is (?:now )?(?:on )?(?P<x>.*\d.*)
 role | (?:{_WE}|we're |we are )(?:uses?|using) (?P<x>(?!{_ARTICLE}).+?) (?:for|as) (?P<y>.+)
 project | {_WE}(?:have |has )?(?:switched|migrated|moved) (?:over )?from (?P<y>.+?) to (?P<x>.+)
 project | (?:{_WE}|we're |we are )(?:uses?|using) (?!{_ARTICLE})(?P<x>.+)
@@ -106,15 +100,15 @@ thing | (?:the|our) (?P<y>(?:(?!at|of|in|on|for|from|with|is\b)[\w\-]+ ){{0,3}}?
  host|url|endpoint|command|script|region|bucket|cluster|licen[cs]e|formatter|linter|domain|registry|budget|version|convention|backend|frontend|
  queue|cache|editor|platform|code ?name|date|stack|folder)) is (?:now )?(?:called )?{_STATE}
 team | {_WE}(?P<x>(?:deploy|release|ship|host|publish|merge) (?:to|on|from|with|every|via|by) .+)
-decision | (?:we(?:'ve| have)? (?:now )?(?:decided|agreed|settled)|i(?:'ve| have)? (?:now )?(?:decided|chosen|chose)|the decision is) (?P<x>(?:to|
- on|that|against|not to) \S+ .+)
+decision | (?:we(?:'ve| have)? (?:now )?(?:decided|agreed|settled)|the decision is|{_NEAR}i(?:'ve| have)? (?:now )?(?:decided|chosen|
+ chose)) (?P<x>(?:to|on|that|against|not to) \S+ .+)
 decision | let's (?:go|stick) with (?!{_ARTICLE})(?P<x>.+)
-detail | (?:{_AM}|i was )(?P<x>(?:\w+ing|(?:worried|stressed|nervous|excited) about|proud of)\b.*{_DAY}.*)
-detail | (?:{_HAVE}|we(?:'ve| have)? {_ADV})(?P<x>(?!{_VAGUE})[a-z]+ {_GIVEN})
-detail | i(?:'ve| have) never (?P<x>(?!seen|felt|heard|thought|been so)\w+ .+ .+)
-detail | (?P<x>my (?:[a-z]+ ){{1,2}}(?-i:[A-Z])\w+ \w+ .+)
-detail | (?P<x>(?:my|our) (?:[\w'\-]+ ){{2,6}}(?:is|are|was|has|have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|costs?|
- includes?|takes?)\b.*\d.*)
-detail | (?P<x>the (?:[\w'\-]+ ){{1,6}}(?:ends|starts|begins|is due|is on|takes place|is scheduled|was extended|was moved)\b.*{_DAY}.*)
-detail | (?P<x>(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|had)\b.*\d.*)
+detail | {_NEAR}(?:{_AM}|i was )(?P<x>(?:\w+ing|(?:worried|stressed|nervous|excited) about|proud of)\b.*{_DAY}.*)
+detail | {_NEAR}(?:{_HAVE}|we(?:'ve| have)? {_ADV})(?P<x>(?!{_VAGUE})[a-z]+ {_GIVEN})
+detail | {_NEAR}i(?:'ve| have) never (?P<x>(?!seen|felt|heard|thought|been so)\w+ .+ .+)
+detail | {_NEAR}(?P<x>my (?:[a-z]+ ){{1,2}}(?-i:[A-Z])\w+ \w+ .+)
+detail | {_NEAR}(?P<x>(?:my|our) (?:[\w'\-]+ ){{2,6}}(?:is|are|was|has|have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|
+ costs?|includes?|takes?)\b.*\d.*)
+detail | {_NEAR}(?P<x>the (?:[\w'\-]+ ){{1,6}}(?:ends|starts|begins|is due|is on|takes place|is scheduled|was extended|was moved)\b.*{_DAY}.*)
+detail | {_NEAR}(?P<x>(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|had)\b.*\d.*)
 """
