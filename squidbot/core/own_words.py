@@ -149,7 +149,9 @@ _WORKED_ON_ABROAD: Final = re.compile(
 # A standing order says how texts are to be worked on from now on, and is no instruction about one of them.
 _STANDING: Final = re.compile(
     r"(?:^|[.!?]\s)(?:please\s|and\s)?(?:always|never|from now on|in (?:the )?future|going forward|(?:don't|"
-    r"do not) ever)\b[^\n.!?]*",
+    r"do not) ever)\b[^\n.!?]*|^(?:\w+,?\s){0,4}(?:immer|stets|nie|niemals|ab jetzt|k\u00fcnftig|siempre|nunca|a partir de ahora|"
+    r"toujours|jamais|d\u00e9sormais|\u0432\u0441\u0435\u0433\u0434\u0430|\u043d\u0438\u043a\u043e\u0433\u0434\u0430|\u0432\u043f\u0440\u0435\u0434\u044c)\b[^\n.!?:]*[.!?]?$|^(?:\u8bf7)?(?:\u603b\u662f|\u6c38\u8fdc|\u59cb\u7ec8|\u4ee5\u540e|\u4ece\u73b0\u5728\u8d77)"
+    r"[^\n\u3002\uff01\uff1f\uff1a:]*\u3002?$",
     re.IGNORECASE | re.MULTILINE,
 )
 # Who says of himself what he needs help with, in one sentence, has nobody else's text in it.
@@ -185,7 +187,7 @@ _BREAK: Final = re.compile(r"\n[^\S\n]*+\n")
 _DENIES: Final = frozenset(("no", "not", "never", "without", "avoid", "stop", "don", "doesn", "won", "t", "nor"))
 _WORD: Final = re.compile(r"\w+")
 _BULLET: Final = re.compile(r"\A\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
-_ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+|(?:(?<!\s)\s++)?;\s+")
+_ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+(?!(?<=\d\.\s)(?:Jan|Feb|M\u00e4r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))|(?:(?<!\s)\s++)?;\s+|(?<=[\u3002\uff01\uff1f])(?!\Z)")
 _ABBREVIATED: Final = re.compile(
     r"\b(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|inc|ltd|jr|sr)\.\Z", re.IGNORECASE
 )
@@ -306,8 +308,8 @@ def sentences(words: str) -> Iterator[Sentence]:
 
 
 def _sentence(text: str) -> Sentence:
-    bare = text.rstrip(" .!\u2026:)(*_")
-    return Sentence(bare.rstrip("? ").strip("*_ "), bare.endswith("?"))
+    bare = text.rstrip(" .!\u2026:)(*_\u3002\uff01")
+    return Sentence(bare.rstrip("? \uff1f").strip("*_ "), bare.endswith(("?", "\uff1f")))
 
 
 def _untagged(text: str) -> Iterator[str]:

@@ -161,8 +161,8 @@ def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: boo
         fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
         if fact is not None:
             yield fact
-        elif not at and language.doubt.match(bare):
-            return
+        elif any(not doubt.start() + at or doubt.end() == len(bare) for doubt in language.doubt.finditer(bare)):
+            return  # "He says, I ..."
 
 
 def _of_clause(clause: str, language: _Language, message: Utterance) -> FactCandidate | None:

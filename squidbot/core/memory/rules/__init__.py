@@ -29,7 +29,7 @@ LEAD: Final = (
     r"(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++"
 )
 TAIL: Final = (
-    r"(?:[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|"
+    r"(?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|"
     r"to|for|because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|"
     r"s'il te plaît|спасибо|пожалуйста)|(?:吧|啦|呀|哦|啊|呢|而已))+\Z"
 )
@@ -46,7 +46,7 @@ CHANGED: Final = (
 )
 # Where one clause ends and another begins: before what begins one, in any language.
 SPLIT: Final = (
-    r" ?[,;–—] ?(?=(?:and|but|so|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given|that|not|even|you|he|she|"
+    r" ?[,;–—] ?(?=(?:and(?= (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b)|but|so|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given|that|not|even|you|he|she|"
     r"it|they|this|there|what|how|why|when|where|who|can|could|would|should|do|does|did|is|are|any|please|let's|thanks?|call|always|never|"
     r"maybe|right|okay|if|from now on|rather than|moved|having|making|being|thinking|hoping|i|my|we|our|und|aber|denn|weil|da|obwohl|damit|"
     r"doch|also|ich|mein\w*|wir|unser\w*|kannst|könn\w+|was|wie|wo|warum|bitte|er|sie|es|d(?:er|ie|as|en)|y|pero|porque|ya que|aunque|"
@@ -54,7 +54,7 @@ SPLIT: Final = (
     r"comment|où|quand|est-ce|elle|il|c'est|merci|и|а|но|потому|поэтому|котор\w+|я|мне|мой|моя|мы|наш\w*|можешь|как|что|где|почему|он|она|"
     r"это|хотя|подскажи\w*)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?:the|particularly|like) (?!\d))|"
     r" - | (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|"
-    r"they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|which|so that|in case|just so)\b)| ?\(|[，；：]| (?=(?:und|aber|"
+    r"they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| ?\(|[，；：]| (?=(?:und|aber|"
     r"denn|y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)"
 )
 
@@ -101,7 +101,7 @@ TOPICS: Final[Mapping[str, Topic]] = {
     "tool": Topic("preferences", 0.5, "{s}/uses/{x}"),
     "change": Topic("preferences", 0.6, "{s}/uses/{x}", "", ("{s}/uses/{y}", "{s}/prefers/{y}"), changes=True),
     "concern": Topic("concerns", 0.6, "{s}/concern/{x}"), "detail": Topic("concerns", 0.5),
-    "language": Topic("preferences", 0.7, "assistant/language", "capital", trait=True),
+    "language": Topic("preferences", 0.7, "assistant/language", trait=True),
     "order": Topic("preferences", 0.7, "assistant/{x}", trait=True),
     "own name": Topic("preferences", 0.8, "assistant/name", "capital", trait=True),
     "project": Topic("background", 0.5, "project/uses/{x}", "", ("project/uses/{y}",)),

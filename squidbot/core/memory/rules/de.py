@@ -1,6 +1,6 @@
 """The rules of German."""
 
-_ADV = r"(?: (?:jetzt|nun|derzeit|gerade|noch|auch|immer|sehr|seit \S+(?: jahren| monaten)?|mit .+?))*"
+_ADV = r"(?: (?:jetzt|nun|derzeit|gerade|noch|auch|immer|sehr|seit \S+(?: jahren| monaten)?))*"
 _NOT = r"(?:immer|stets|nie|niemals|ab jetzt|ab sofort|künftig|in zukunft|von nun an|nur noch)"
 _VERB = (
     r"(?:antworte|schreibe?|nenne?|gib|zeige?|erkläre?|verwende|benutze?|nutze?|frage?|füge?|formatiere|halte?|mache?|sage?|lösche?|"
@@ -16,7 +16,7 @@ doubt | \b(?:wenn|falls|ob|würde\w*|könnte\w*|hätte\w*|wäre\w*|möchte|viell
  dein\w*|euch|ihr\w*|sie|ihn|ihm|er|es|dies\w*|jene\w*|hier|dort|damit|davon|dafür|dar\w+|etwas|alles|nichts|beide\w*|andere\w*|solche\w*|
  das(?: (?:ist|war|hier|da|nicht|auch)|\Z)|besprechungen|meetings)(?!\w)
 language | (?=.*\b{_NOT}\b)(?:{_NOT},? )?(?:antworte|schreibe?|sprich|rede)(?: \w+){{0,3}}? auf (?P<x>\w+)
-order | (?:{_NOT},? (?:bitte )?)?(?P<x>(?<=[ ,]){_VERB}.+|{_VERB}(?: \S+){{0,4}}? {_NOT}\b.*)
+order | (?:{_NOT},? (?:bitte )?)?(?P<x>(?<=[ ,]){_VERB}.+|(?!gib nie){_VERB}(?: \S+){{0,4}}? {_NOT}\b.*)
 name | (?:ich hei(?:ß|ss)e|mein (?:voller )?name ist) (?P<x>.+)
 called | (?:nennt?|alle nennen|man nennt) mich (?:einfach )?(?P<x>.+)
 past home | ich (?:wohne|lebe) nicht mehr in (?P<x>.+)

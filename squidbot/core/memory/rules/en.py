@@ -6,7 +6,7 @@ _I, _AM, _HAVE = rf"i {_ADV}", rf"(?:i'm|im|i am) {_ADV}", rf"(?:i've|i have|i) 
 _WE = rf"(?:we|our (?:team|project|company|app|stack)|(?:the|this) (?:project|team|repo|codebase|app)) {_ADV}"
 _LAST = r"(?:any ?more|any longer)"
 _NO_LONGER = rf"(?:i no longer|i (?:don't|do not)(?=.* {_LAST}))"
-_TALK = r"(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only )?in (?P<x>.+)"
+_TALK = r"(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only )?in (?P<x>(?-i:[A-Z])\w+.*)"
 _FROM_NOW = r"(?:from now on|in (?:the )?future|going forward),?"
 _CLOSE = (   r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]+|boss|manager|mother|mom|mum|father|dad|landlord|doctor|"   r"dentist|therapist|team lead|assistant|accountant|lawyer|mentor|coach|editor)"
 )
@@ -91,7 +91,7 @@ concern | {_NEAR}{_AM}(?P<x>(?:learning|studying|training for|preparing for|savi
  working (?:on|towards)|writing|building|developing|teaching) (?!how\b|for\b|(?:a )?(?:few|ton|lot|bit|couple)\b|so\b|new \w+\Z|lots\b|out\b|
  hard\b).+)
 concern | {_NEAR}i(?:'ve| have) {_ADV}been (?P<x>(?!(?:think|feel|look|wonder|try|hav|gett|go|do|see|hear|wait|mean|dy|be|consider|struggl|mak|
- deal|keep)ing)\w+ing (?!a lot|as usual)\S+ \S.+)
+ deal|keep)ing)\w+ing (?!a lot|as usual|more \w+\Z)\S+ \S.+)
 detail | {_NEAR}(?:my|our|the) deadline is (?:now )?(?:on )?(?P<x>.*\d.*)
 role | (?:{_WE}|we're |we are )(?:uses?|using) (?P<x>(?!{_ARTICLE}).+?) (?:for|as) (?P<y>.+)
 project | {_WE}(?:have |has )?(?:switched|migrated|moved) (?:over )?from (?P<y>.+?) to (?P<x>.+)
@@ -107,7 +107,7 @@ detail | {_NEAR}(?:{_AM}|i was )(?P<x>(?:\w+ing|(?:worried|stressed|nervous|exci
 detail | {_NEAR}(?:{_HAVE}|we(?:'ve| have)? {_ADV})(?P<x>(?!{_VAGUE})[a-z]+ {_GIVEN})
 detail | {_NEAR}i(?:'ve| have) never (?P<x>(?!seen|felt|heard|thought|been so)\w+ .+ .+)
 detail | {_NEAR}(?P<x>my (?:[a-z]+ ){{1,2}}(?-i:[A-Z])\w+ \w+ .+)
-detail | {_NEAR}(?P<x>(?:my|our) (?:[\w'\-]+ ){{2,6}}(?:is|are|was|has|have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|
+detail | {_NEAR}(?P<x>(?=(?:\S+ ){{5}})(?:my|our) (?:[\w'\-]+ ){{2,6}}(?:is|are|was|has|have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|
  costs?|includes?|takes?)\b.*\d.*)
 detail | {_NEAR}(?P<x>the (?:[\w'\-]+ ){{1,6}}(?:ends|starts|begins|is due|is on|takes place|is scheduled|was extended|was moved)\b.*{_DAY}.*)
 detail | {_NEAR}(?P<x>(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|had)\b.*\d.*)
