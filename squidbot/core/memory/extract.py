@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memory.facts import FactCandidate, Utterance, is_name, is_place, key_of, sentence_of, words_of
-from squidbot.core.memory.rules import ASKED, CHANGED, TOPICS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
+from squidbot.core.memory.rules import ASKED, ASKS, CHANGED, TOPICS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
 from squidbot.core.memory.text import safe
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
@@ -56,16 +56,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class _Language(NamedTuple):
-    asks: re.Pattern[str]
     doubt: re.Pattern[str]
     rules: tuple[tuple[str, re.Pattern[str]], ...]
 
 
 @cache
 def _language(table: str) -> _Language:
-    (_, asks), (_, doubt), *rules = (row.split(" | ", 1) for row in table.strip().replace("\n ", "").split("\n"))
-    compiled = tuple((name, _compiled(rf"(?:{pattern})\Z")) for name, pattern in rules)
-    return _Language(_compiled(asks), _compiled(doubt), compiled)
+    (_, doubt), *rules = (row.split(" | ", 1) for row in table.strip().replace("\n ", "").split("\n"))
+    return _Language(_compiled(doubt), tuple((name, _compiled(rf"(?:{pattern})\Z")) for name, pattern in rules))
 
 
 def extract(messages: Iterable[Utterance], redactor: Redactor = _REDACTOR) -> list[FactCandidate]:
@@ -155,7 +153,7 @@ def _without_lead(text: str) -> str:
 def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: bool) -> Iterator[FactCandidate]:
     """Yield the facts of the clauses before the one that asks; none of a question, nor behind a doubt."""
     clauses = [_without_lead(piece) for piece in _compiled(SPLIT).split(text)]
-    end = next((at for at, clause in enumerate(clauses) if language.asks.match(clause)), len(clauses))
+    end = next((at for at, clause in enumerate(clauses) if _compiled(ASKS).match(clause)), len(clauses))
     for at, clause in enumerate(clauses[: 0 if asks and end == len(clauses) else end]):
         bare = _compiled(TAIL).sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
         fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
@@ -170,15 +168,15 @@ def _of_clause(clause: str, language: _Language, message: Utterance) -> FactCand
     for name, pattern in language.rules:
         topic = TOPICS[name]
         match = pattern.match(clause) if message.role == "user" or name == "decision" else None
-        if match is not None and _FITS[topic.fits](match["x"]):
-            is_sure = topic.trait or not language.doubt.search(match["x"] if topic.lasts else clause)
-            parts = (match["x"], match.groupdict("").get("y", ""))
+        parts = match.groupdict("") if match is not None else {}
+        if match is not None and _FITS[topic.fits](parts.get("x", clause)):
+            is_sure = topic.trait or not language.doubt.search(parts["x"] if topic.lasts else clause)
             return _fact(topic, parts, message, f"rule {name!r}", clause) if is_sure else None
     return None
 
 
-def _fact(topic: Topic, parts: tuple[str, str], message: Utterance, reason: str, clause: str) -> FactCandidate:
-    x, y = map(key_of, parts)
+def _fact(topic: Topic, parts: Mapping[str, str], message: Utterance, reason: str, clause: str) -> FactCandidate:
+    x, y = (key_of(parts.get(part, "")) for part in "xy")
     words = {"s": message.speaker.casefold() or "user", "x": x, "y": y, "j": "".join(y.split())}
     return replace(
         _draft(message, sentence_of(clause) if topic.trait else _said(message, clause), reason),

@@ -72,7 +72,13 @@ def is_place(text: str) -> bool:
     """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
     words = text.removeprefix("the ").split()
     inner = all(word[:1].isupper() or not word.isupper() for word in words)
-    return bool(words) and words[0][:1].isalpha() and not words[0][:1].islower() and inner and words[0].lower().strip(",.") not in _NO_PLACES
+    return (
+        bool(words)
+        and words[0][:1].isalpha()
+        and not words[0][:1].islower()
+        and inner
+        and words[0].lower().strip(",.") not in _NO_PLACES
+    )
 
 
 def key_of(text: str) -> str:

@@ -1,9 +1,8 @@
 """What can be learned of a sentence, and the rules of each language that find it: tables, which `extract` applies.
 
 A line of a language's rules is a topic, a bar, and the pattern of a clause; a line that begins with a space belongs to the
-one before. The first that matches counts. Two are no topics: a clause that begins as `asks` asks, and ends what is stated;
-one that has a `doubt` is no fact: a condition, a guess, a wish, a report, a day that soon means nothing, or a word that
-refers to something near. Patterns match in upper and lower case, with one space between words.
+one before. The first that matches counts. One is no topic: a clause that has a `doubt` is no fact: a condition, a guess, a
+wish, a report, a day that soon means nothing, or a word that refers to something near. Patterns match in upper and lower case, with one space between words.
 """
 
 from __future__ import annotations
@@ -15,47 +14,58 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory
 
-# What stands before a statement, and behind it, in any language; both are left out; and a request
-# to remember the rest.
+# Words that link a clause to the one before; that begin a question; and that begin other clauses: in any language.
+_LINKS = (
+    r"and|but|so|also|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given(?: that)?|that|even|now that|und|aber|"
+    r"weil|denn|doch|da|obwohl|damit|también|pero|porque|ya que|aunque|et|mais|car|parce que|donc|и|а|но|потому что|поэтому|так как|хотя"
+)
+ASKS: Final = (
+    r"(?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shall|will|do|does|did|is|are|am|was|were|has|had|any|may|i(?:'m| am| "
+    r"was)? (?:just |also |kinda |still |a bit )*(?:wonder|wondering|curious|not sure|unsure)|help me|let me know|wie|wo|wann|warum|wer|welche\w*|"
+    r"könn\w+|kannst|soll\w*|hast|weißt|gibt|ist|sind|darf|magst|hilf|ich (?:frage mich|weiß nicht|bin (?:mir )?(?:nicht sicher|unsicher))|"
+    r"puedes|podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|"
+    r"quoi|pourquoi|est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|"
+    r"сколько|стоит|подскажи\w*|помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)"
+)
+_BEGINS = (
+    r"you|he|she|it|they|this|there|please|let's|thanks?|call|always|never|maybe|not|right|okay|if|from now on|rather than|moved|having|making|"
+    r"being|thinking|hoping|i|my|we|our|also|ich|mein\w*|wir|unser\w*|bitte|er|sie|es|d(?:er|ie|as|en)|y|que|me|mi|yo|soy|vivo|trabajo|tengo|"
+    r"prefiero|je|j'\w+|mon|ma|nous|elle|il|c'est|merci|котор\w+|я|мне|мой|моя|мы|наш\w*|у меня|он|она|это"
+)
+# What stands before a statement, and behind it; both are left out.
 LEAD: Final = (
-    r"(?:(?:hi|hello|hey|well|so|also|and|but|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|nope|sure|thanks|actually|anyway|however|plus|"
-    r"btw|fyi|by the way|for (?:the record|reference|context)|just so you know|you should know(?: that)?|just|to be clear|as i "
-    r"said|as you know|as for me|as a reminder|(?:please )?note that|honestly|personally|fun fact|first|second|sorry|there|squid|"
-    r"in general|generally|usually|nowadays|these days|now(?: that)?|please|because|since|as|while|(?:al)?though|especially|even|"
-    r"considering|given(?: that)?|i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|correction|speaking of which|besides|"
-    r"recently|lately|wow|haha|hmm|for me|hallo|und|aber|ja|nein|danke|übrigens|bitte|weil|denn|doch|außerdem|wie gesagt|hola|y|"
-    r"pero|gracias|por (?:cierto|favor)|porque|además|la verdad|bonjour|salut|et|mais|oui|non|merci|au fait|car|parce que|s'il (?:te|"
-    r"vous) plaît|d'ailleurs|привет|здравствуйте|ну|и|а|но|да|нет|спасибо|кстати|пожалуйста|потому что|так как|вообще)[ ,:!.\-]++|"
-    r"(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++"
+    rf"(?:(?:{_LINKS}|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|nope|sure|thanks|actually|anyway|however|btw|fyi|by the way|for (?:the "
+    r"record|reference|context)|just so you know|you should know(?: that)?|just|to be clear|as i said|as you know|as for me|as a reminder|(?:please )?"
+    r"note that|honestly|personally|fun fact|first|second|sorry|there|squid|in general|generally|usually|nowadays|these days|now|please|i(?:'ve| have)?"
+    r" changed my mind|from now on(?=,? i\b)|correction|speaking of which|besides|recently|lately|wow|haha|hmm|for me|hallo|ja|nein|danke|übrigens|"
+    r"bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|s'il (?:te|vous) plaît|привет|ну|да|нет|спасибо|"
+    r"кстати|пожалуйста|вообще)[ ,:!.\-]++|(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|"
+    r"目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++"
 )
 TAIL: Final = (
-    r"(?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|"
-    r"to|for|because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|"
-    r"s'il te plaît|спасибо|пожалуйста)|(?:吧|啦|呀|哦|啊|呢|而已))+\Z"
+    r"(?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|to|for|"
+    r"because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|s'il te plaît|спасибо|"
+    r"пожалуйста)|(?:吧|啦|呀|哦|啊|呢|而已))+\Z"
 )
+# A request to remember the rest.
 ASKED: Final = (
-    r"(?:please |can you |could you |you should |i want you to |i'd like you to |bitte |por favor,? |(?!))*+(?:remember|(?:don't|do not|"
-    r"never) forget|keep in mind|bear in mind|make a note|take note|note to self|for future reference|memori[sz]e|save this|merke? dir|"
-    r"vergiss nicht|denke? daran|recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|"
-    r"请?记住|别忘了)(?: this| bitte)?(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z"
+    r"(?:please |can you |could you |you should |i want you to |i'd like you to |bitte |por favor,? |(?!))*+(?:remember|(?:don't|do not|never) forget|"
+    r"keep in mind|bear in mind|make a note|take note|note to self|for future reference|memori[sz]e|save this|merke? dir|vergiss nicht|denke? daran|"
+    r"recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|请?记住|别忘了)(?: this| bitte)?"
+    r"(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z"
 )
 # What says that something is new.
 CHANGED: Final = (
-    r"\b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|"
-    r"ahora|ya no|maintenant|désormais|теперь|больше не)\b|现在|不再"
+    r"\b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|"
+    r"maintenant|désormais|теперь|больше не)\b|现在|不再"
 )
-# Where one clause ends and another begins: before what begins one, in any language.
+# Where one clause ends and another begins.
 SPLIT: Final = (
-    r" ?[,;–—] ?(?=(?:and(?= (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b)|but|so|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given|that|not|even|you|he|she|"
-    r"it|they|this|there|what|how|why|when|where|who|can|could|would|should|do|does|did|is|are|any|please|let's|thanks?|call|always|never|"
-    r"maybe|right|okay|if|from now on|rather than|moved|having|making|being|thinking|hoping|i|my|we|our|und|aber|denn|weil|da|obwohl|damit|"
-    r"doch|also|ich|mein\w*|wir|unser\w*|kannst|könn\w+|was|wie|wo|warum|bitte|er|sie|es|d(?:er|ie|as|en)|y|pero|porque|ya que|aunque|"
-    r"que|me|mi|yo|soy|vivo|trabajo|tengo|prefiero|puedes|podrías|qué|cómo|¿|et|mais|car|parce que|donc|qui|je|j'\w+|mon|ma|nous|peux|"
-    r"comment|où|quand|est-ce|elle|il|c'est|merci|и|а|но|потому|поэтому|котор\w+|я|мне|мой|моя|мы|наш\w*|можешь|как|что|где|почему|он|она|"
-    r"это|хотя|подскажи\w*)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?:the|particularly|like) (?!\d))|"
-    r" - | (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|"
-    r"they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| ?\(|[，；：]| (?=(?:und|aber|"
-    r"denn|y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)"
+    rf" ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b))(?=(?:{_LINKS}|{_BEGINS})\b|"
+    rf"which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){{1,4}} (?:to|at) [$\d])|(?!which){ASKS}|(?:the|particularly|like) (?!\d))| - | ?\(|[，；：]|"
+    r" (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|they|you|can|"
+    r"could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| (?=(?:und|aber|denn|y|pero|porque|et|"
+    r"mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)"
 )
 
 
@@ -92,7 +102,7 @@ TOPICS: Final[Mapping[str, Topic]] = {
     "employer": Topic("core", 0.8, "{s}/employer", "", ("{s}/past employer/{x}",)),
     "joined": Topic("core", 0.8, "{s}/employer", "place", ("{s}/past employer/{x}",), changes=True),
     "past employer": Topic("core", 0.7, "{s}/past employer/{x}", "", ("{s}/employer={x}",), changes=True),
-    "age": Topic("core", 0.7, "{s}/age"), "about": Topic("core", 0.8, "{s}/is/{x}"),
+    "age": Topic("core", 0.7, "{s}/age"), "about": Topic("core", 0.8),
     "being": Topic("core", 0.7, "{s}/is/{x}", "capital"), "birthday": Topic("core", 0.8, "{s}/birthday", "dated"),
     "relation": Topic("core", 0.8, "{s}/{y}", "capital"), "kin": Topic("core", 0.8, "{s}/{y}/{x}", "capital"),
     "attribute": Topic("core", 0.8, "{s}/{j}", lasts=True),
@@ -100,7 +110,7 @@ TOPICS: Final[Mapping[str, Topic]] = {
     "liking": Topic("preferences", 0.5, "{s}/likes/{x}"), "habit": Topic("preferences", 0.6, "{s}/habit/{x}"),
     "tool": Topic("preferences", 0.5, "{s}/uses/{x}"),
     "change": Topic("preferences", 0.6, "{s}/uses/{x}", "", ("{s}/uses/{y}", "{s}/prefers/{y}"), changes=True),
-    "concern": Topic("concerns", 0.6, "{s}/concern/{x}"), "detail": Topic("concerns", 0.5),
+    "concern": Topic("concerns", 0.6), "detail": Topic("concerns", 0.5),
     "language": Topic("preferences", 0.7, "assistant/language", trait=True),
     "order": Topic("preferences", 0.7, "assistant/{x}", trait=True),
     "own name": Topic("preferences", 0.8, "assistant/name", "capital", trait=True),

@@ -8,8 +8,6 @@ _VERB = (
 )
 
 RULES = rf"""
-asks | (?:was|wie|wo|wann|warum|wer|welche\w*|könn\w+|kannst|soll\w*|hast|weißt|gibt|ist|sind|darf|magst|willst|hilf|ich (?:frage mich|weiß nicht|
- bin (?:mir )?(?:nicht sicher|unsicher)))\b
 doubt | \b(?:wenn|falls|ob|würde\w*|könnte\w*|hätte\w*|wäre\w*|möchte|vielleicht|wahrscheinlich|vermutlich|hoff\w+|glaube|denke|schätze|angeblich|
  früher|damals|wünsch\w+|stell dir|scherz|witz|zum beispiel|fast|sag(?:t|te|en)|mein(?:t|te)|schr(?:ieb|eibt)|behaupte\w+|erzähl\w+|frag(?:t|te)|
  angenommen|natürlich nicht|ironie|heute|gestern|morgen|vorhin|neulich|gleich|bald|im moment|(?:diese|letzte|nächste)[nrsm]? \w+|du|dich|dir|
@@ -17,20 +15,18 @@ doubt | \b(?:wenn|falls|ob|würde\w*|könnte\w*|hätte\w*|wäre\w*|möchte|viell
  das(?: (?:ist|war|hier|da|nicht|auch)|\Z)|besprechungen|meetings)(?!\w)
 language | (?=.*\b{_NOT}\b)(?:{_NOT},? )?(?:antworte|schreibe?|sprich|rede)(?: \w+){{0,3}}? auf (?P<x>\w+)
 order | (?:{_NOT},? (?:bitte )?)?(?P<x>(?<=[ ,]){_VERB}.+|(?!gib nie){_VERB}(?: \S+){{0,4}}? {_NOT}\b.*)
-name | (?:ich hei(?:ß|ss)e|mein (?:voller )?name ist) (?P<x>.+)
-called | (?:nennt?|alle nennen|man nennt) mich (?:einfach )?(?P<x>.+)
+name | (?:(?:ich hei(?:ß|ss)e|mein (?:voller )?name ist)|(?:nennt?|alle nennen|man nennt) mich(?: einfach)?) (?P<x>.+)
 past home | ich (?:wohne|lebe) nicht mehr in (?P<x>.+)
 home | ich (?:wohne|lebe){_ADV} in (?P<x>.+)
 moved | ich bin (?:\S+ ){{0,4}}?nach (?P<x>\S+) (?:um)?gezogen
 employer | ich arbeite{_ADV} (?:bei|für) (?P<x>.+)
 age | ich bin(?: jetzt)? (?P<x>[1-9]\d|1[01]\d)(?: jahre alt)?
-about | ich (?:(?:komme|stamme)(?: ursprünglich)? aus (?!dem|der)|arbeite{_ADV} als|spreche (?!mit|nicht|über)) ?(?P<x>.+)
-about | ich bin{_ADV} (?P<x>allergisch gegen .+|(?:\w+ )?verheiratet.*|geschieden|ledig|vegan|farbenblind|linkshänder(?:in)?)
 being | ich bin{_ADV} (?:von beruf |eine? )?(?P<x>(?!feuer|ende)\w{{2,}}(?:in|er|ist|ent|ant|eur|at|arzt|mann|frau))
-birthday | (?:mein geburtstag ist|ich (?:bin|wurde)) (?:am |im )(?P<x>.+?)(?: geboren)?
 kin | meine? (?P<y>\w+) heißt (?P<x>\w+(?: (?-i:[A-ZÄÖÜ])\w+)?)
 attribute | meine? (?P<y>lieblings-?\w+|ziel) ist(?: es)?(?P<x> .+)
-about | ich habe (?P<x>(?:eine?n?|zwei|drei|vier|fünf|\d+) (?:\w+ )?(?:kind|hund|katze|sohn|söhn|t[oö]chter|bruder|brüder|schwester|pferd|
+about | (?:(?:mein geburtstag ist|ich (?:bin|wurde)) (?:am |im ).+?(?: geboren)?)|ich (?:(?:komme|stamme)(?: ursprünglich)? aus (?!dem|der)|
+ arbeite{_ADV} als|spreche (?!mit|nicht|über)) ?.+|ich bin{_ADV} (?:allergisch gegen .+|(?:\w+ )?verheiratet.*|geschieden|ledig|vegan|farbenblind|
+ linkshänder(?:in)?)|ich habe (?:(?:eine?n?|zwei|drei|vier|fünf|\d+) (?:\w+ )?(?:kind|hund|katze|sohn|söhn|t[oö]chter|bruder|brüder|schwester|pferd|
  allergie)\w*\b.*)
 preference | (?:ich bevorzuge|mir ist|mir sind|ich trinke lieber|ich esse lieber|ich arbeite lieber) (?P<x>.+?)(?: lieber)?(?: (?:als|
  statt) (?P<y>.+))?
@@ -40,9 +36,9 @@ change | ich (?:benutze|nutze|verwende) (?:keine?n? )?(?P<x>.+?) (?:nicht )?mehr
 tool | ich (?:benutze|nutze|verwende)(?: immer| meist(?:ens)?)? (?!den|die|das|dem|eine?n?\b)(?P<x>.+)
 habit | ich (?!habe|bin|war|hatte|weiß|wusste|dachte|wollte|muss|kann|fühle)\w+ (?:\S+ )?(?:immer|nie|niemals|meistens|keine?n?|
  jede[nsm]? \w+) (?P<x>\S+.*)
-concern | ich (?P<x>(?:lerne|plane|arbeite an|schreibe an|trainiere für|spare (?:auf|für)|studiere){_ADV} (?!nicht|viel|wie\b).+)
+concern | ich (?:(?:lerne|plane|arbeite an|schreibe an|trainiere für|spare (?:auf|für)|studiere){_ADV} (?!nicht|viel|wie\b).+)
 project | wir (?:benutzen|nutzen|verwenden) (?!den|die|das|eine?n?\b)(?P<x>.+)
-decision | wir haben (?:uns )?(?:entschieden|beschlossen|darauf geeinigt),? (?P<x>.+)
-detail | (?P<x>(?:(?:die|unsere|meine) (?:deadline|frist|abgabe) ist|ich (?:habe|bin|muss|zahle|verdiene)|wir haben|(?:mein|
+decision | wir haben (?:uns )?(?:entschieden|beschlossen|darauf geeinigt),? .+
+detail | (?:(?:(?:die|unsere|meine) (?:deadline|frist|abgabe) ist|ich (?:habe|bin|muss|zahle|verdiene)|wir haben|(?:mein|
  unser)\w* [\w\-]+(?: \S+){{0,3}}? (?:ist|beträgt|kostet|beginnt|endet|läuft)|der \S+ (?:beginnt|endet)) (?=(?:\S+ ){{2}}).*\d.*)
 """

@@ -9,27 +9,24 @@ _VERB = (
 _THE = r"(?:el|la|los|las|una?)\b"
 
 RULES = rf"""
-asks | (?:¿|(?:puedes|podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime)\b)
 doubt | \b(?:si|quizás?|tal vez|probablemente|ojalá|espero|creo|pienso|supongo|parece|gustaría|quisiera|\w+ría|antes|imagina|broma|por ejemplo|
  dicen|dijo|dice que|según|cuenta|contó|escribió|casi|cuando era|como si|hoy|ayer|mañana|anoche|ahora mismo|por ahora|est[ea] (?:semana|mes|año|
  tarde|noche)|\w+ pasad[oa]|próxim[oa]|tú|ti|tus?|te|usted|él|ella|ellos|ellas|esto|eso|aquello|est[ea]s?|es[ea]s?|aquel\w*|aquí|ahí|allí|lo|la\Z|
  algo|todo\Z|nada\Z|otr[oa]s?|mism[oa]s?|sus?|le|reuniones)(?!\w)
 language | (?=.*\b{_NOW}\b)(?:{_NOW},? )?(?:responde|respóndeme|contesta|contéstame|escribe|habla)(?: \w+){{0,3}}? en (?P<x>\w+)
 order | (?:{_NOW},? )?(?P<x>(?<=[ ,]){_VERB}.+|{_VERB}(?: \S+){{0,4}}? {_NOW}\b.*)
-name | (?:me llamo|mi nombre(?: completo)? es) (?P<x>.+)
-called | (?:llámame|todos me llaman|me dicen) (?P<x>.+)
+name | (?:(?:me llamo|mi nombre(?: completo)? es)|(?:llámame|todos me llaman|me dicen)) (?P<x>.+)
 past home | ya no vivo en (?P<x>.+)
 home | {_I}(?:vivo|resido)(?: \w+){{0,2}}? en (?P<x>.+)
 moved | me (?:he mudado|mudé|trasladé) (?:\w+ )?a (?P<x>(?-i:[A-Z])\S+(?: (?-i:[A-Z])\S+)*)(?: (?:hace|desde|el|en|con)\b.*)?
-about | {_I}(?:trabajo (?:como|de)|soy de|vengo de|crecí en|hablo (?!con|de|mucho|por)) ?(?P<x>.+)
 employer | {_I}trabajo (?:en|para) (?!casa|equipo)(?P<x>.+)
 age | tengo (?P<x>[1-9]\d|1[01]\d) años
-about | {_I}(?:soy|estoy) (?P<x>casad[oa].*|divorciad[oa]|jubilad[oa]|alérgic[oa] .+|(?:un |una )?(?:vegan|vegetarian|celíac|zurd|daltónic|solter|
- diabétic|médic|abogad)[oa]|(?:un |una )?\w{{3,}}(?:er[oa]|dora?|ista|ente|ante|[oó]log[oa])(?: .+)?)
-birthday | (?:mi cumpleaños es|nací) el (?P<x>.+)
 kin | mi (?P<y>\w+) se llama (?P<x>.+)
 attribute | mi (?P<y>\w+(?: \w+)? (?:favorit|preferid)[oa]|objetivo|meta) es (?P<x>.+)
-about | tengo (?P<x>(?:una?|dos|tres|cuatro|cinco|\d+) (?:\w+ )?(?:hij|herman|perr|gat|caball|alergi)\w+.*|diabetes|asma)
+about | (?:(?:mi cumpleaños es|nací) el .+)|{_I}(?:trabajo (?:como|de)|soy de|vengo de|crecí en|hablo (?!con|de|mucho|por)) ?.+|{_I}(?:soy|
+ estoy) (?:casad[oa].*|divorciad[oa]|jubilad[oa]|alérgic[oa] .+|(?:un |una )?(?:vegan|vegetarian|celíac|zurd|daltónic|solter|diabétic|médic|
+ abogad)[oa]|(?:un |una )?\w{{3,}}(?:er[oa]|dora?|ista|ente|ante|[oó]log[oa])(?: .+)?)|tengo (?:(?:una?|dos|tres|cuatro|cinco|\d+) (?:\w+ )?(?:hij|
+ herman|perr|gat|caball|alergi)\w+.*|diabetes|asma)
 preference | {_I}prefiero (?P<x>.+?)(?: (?:antes que|en lugar de|en vez de|que) (?P<y>.+))?
 liking | (?:(?:a mí )?(?:no )?me (?:gustan?|encantan?|fascinan?|interesan?)(?: mucho| más)?|{_I}(?:odio|detesto|amo|no soporto)) (?!que|
  cómo)(?P<x>.+)
@@ -37,9 +34,9 @@ change | (?:ya no (?:uso|utilizo)|dejé de usar|he dejado de usar) (?P<x>.+)
 tool | (?:uso|utilizo) (?!{_THE})(?P<x>.+)
 habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como| bebo| fumo| tomo)) (?!he\b|había|me (?:sient|gust)|supe|
  pens)(?P<x>\w+o\b .+)
-concern | {_I}estoy (?P<x>(?:aprendiendo|estudiando|planeando|preparando|escribiendo|ahorrando para|trabajando en) .+)
+concern | {_I}estoy (?:(?:aprendiendo|estudiando|planeando|preparando|escribiendo|ahorrando para|trabajando en) .+)
 project | (?:usamos|utilizamos) (?!{_THE})(?P<x>.+)
-decision | (?:hemos decidido|decidimos|acordamos|he decidido) (?P<x>.+ .+)
-detail | (?P<x>(?:la fecha límite es|el plazo es|he|hemos|tengo|pago|gano|debo|mi \S+(?: \S+){{0,3}}? (?:es|cuesta|empieza|termina)|
- el \S+ (?:empieza|termina)) (?=(?:\S+ ){{2}}).*\d.*)
+decision | (?:hemos decidido|decidimos|acordamos|he decidido) (?:.+ .+)
+detail | (?:(?:la fecha límite es|el plazo es|he|hemos|tengo|pago|gano|debo|mi \S+(?: \S+){{0,3}}? (?:es|cuesta|empieza|termina)|el \S+ (?:empieza|
+ termina)) (?=(?:\S+ ){{2}}).*\d.*)
 """

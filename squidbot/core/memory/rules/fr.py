@@ -11,39 +11,35 @@ _VERB = (
 _THE = r"(?:le|la|les|une?|des)\b|l'"
 
 RULES = rf"""
-asks | (?:peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|quoi|pourquoi|est-ce|qu'\w+|as-tu|dois-je|je me demande|je ne sais pas|
- aide)\b
 doubt | \b(?:si|s'il(?! te| vous)|peut-être|sans doute|probablement|j'espère|espère|crois|pense|suppose|semble|\w+rais|imagine|blague|par exemple|
  dit|disent|disait|selon|écrit|raconte|presque|avant|autrefois|quand j'étais|comme si|aujourd'hui|hier|demain|ce (?:soir|matin|mois|week-end)|
- cette (?:semaine|année|nuit)|en ce moment|pour l'instant|derni(?:er|ère)|prochaine?|bientôt|tu|toi|te|t'\w+|ton|ta|tes|vous|votre|vos|ils?|
- elles?|lui|leurs?|ça|cela|ceci|ce|cet|cette|ces|ici|là|y|l'(?:ai|as|a)|quelque chose|tout\Z|rien\Z|autres?|mêmes?|son|sa|ses|celui\w*|celle\w*|
+ cette (?:semaine|année|nuit)|en ce moment|pour l'instant|derni(?:er|ère)|prochaine?|bientôt|tu|toi|te|t'\w+|ton|ta|tes|vous|votre|vos|ils?|elles?|
+ lui|leurs?|ça|cela|ceci|ce|cet|cette|ces|ici|là|y|l'(?:ai|as|a)|quelque chose|tout\Z|rien\Z|autres?|mêmes?|son|sa|ses|celui\w*|celle\w*|
  réunions)(?!\w)
 language | (?=.*\b{_NOW}\b)(?:{_NOW},? )?(?:répond(?:s|ez)|écris|parle)(?:-moi)?(?: \S+){{0,3}}? en (?P<x>\w+)
 order | (?:{_NOW},? |ne )?(?P<x>(?<=[ ,]){_VERB}.+|{_VERB}(?: \S+){{0,3}}? {_NOW}\b.*)
-name | (?:je m'appelle|mon (?:prénom|nom) est) (?P<x>.+)
-called | (?:appelle-moi|appelez-moi|on m'appelle|tout le monde m'appelle) (?P<x>.+)
+name | (?:(?:je m'appelle|mon (?:prénom|nom) est)|(?:appelle-moi|appelez-moi|on m'appelle|tout le monde m'appelle)) (?P<x>.+)
 past home | (?:je n'habite|je ne vis) plus (?:à|en|au) (?P<x>.+)
 home | (?:j'habite|je vis|je réside){_ADV} (?:à|en|au|aux|dans|près de) (?P<x>.+)
 moved | j'ai déménagé (?:à|en|au) (?P<x>(?-i:[A-Z])\S+(?: (?-i:[A-Z])\S+)*)(?: (?:il y a|en|avec|depuis)\b.*)?
-about | (?:(?:je viens|je suis originaire) (?:de |d'|du |des )|(?:je suis née?|j'ai grandi) (?:à|en|au) )(?P<x>(?-i:[A-Z]).+)
 employer | je travaille{_ADV} (?:chez|pour) (?P<x>.+)
 age | j'ai (?P<x>[1-9]\d|1[01]\d) ans
-about | je (?:travaille{_ADV} comme|parle{_ADV} (?!avec|de|à|trop|beaucoup)) ?(?P<x>.+)
-about | je suis{_ADV} (?P<x>allergique .+|végane?|végan|végétarien(?:ne)?|diabétique|daltonien(?:ne)?|gauch(?:er|ère)|mariée?.*|divorcée?|
- retraitée?|(?:une? )?\w{{3,}}(?:eur|euse|rice|iste|ienne?|ier|ière|ecin|ocate?|logue|tecte)(?: .+)?)
-birthday | (?:mon anniversaire est|je suis née?) le (?P<x>.+)
 kin | (?:mon|ma) (?P<y>\w+) s'appelle (?P<x>.+)
 attribute | (?:mon|ma) (?P<y>\w+(?: \w+)? préférée?|objectif|but) est (?:de |d')?(?P<x>.+)
-about | j'ai (?P<x>(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|fils|frère|sœur|chien|chat|cheva|allergie)\w*.*|du diabète)
+about | (?:(?:mon anniversaire est|je suis née?) le .+)|(?:(?:je viens|je suis originaire) (?:de |d'|du |des )|(?:je suis née?|j'ai grandi) (?:à|en|
+ au) )(?:(?-i:[A-Z]).+)|je (?:travaille{_ADV} comme|parle{_ADV} (?!avec|de|à|trop|beaucoup)) ?.+|je suis{_ADV} (?:allergique .+|végane?|végan|
+ végétarien(?:ne)?|diabétique|daltonien(?:ne)?|gauch(?:er|ère)|mariée?.*|divorcée?|retraitée?|(?:une? )?\w{{3,}}(?:eur|euse|rice|iste|ienne?|ier|
+ ière|ecin|ocate?|logue|tecte)(?: .+)?)|j'ai (?:(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|fils|frère|sœur|chien|chat|cheva|
+ allergie)\w*.*|du diabète)
 preference | je préfère{_ADV} (?P<x>.+?)(?: (?:à|au|aux|plutôt que|au lieu de) (?P<y>.+))?
 liking | (?:j'aime|j'adore|je déteste|je hais|je n'aime pas)(?: bien| beaucoup| vraiment| trop)? (?!que|quand|comment|bien\Z)(?P<x>.+)
 change | (?:je n'utilise plus|j'ai arrêté d'utiliser) (?P<x>.+)
 tool | j'utilise(?: toujours)? (?!{_THE})(?P<x>.+)
 habit | je (?!me sens|suis|savais|pense)(?P<x>(?:ne )?\w+(?: \w+)? (?:toujours|jamais|tous les \w+|chaque \w+)\b.*|ne (?:mange|bois|fume|
  regarde) pas .+)
-concern | (?:j'apprends|j'étudie|je prépare|je planifie|je travaille sur|j'économise pour){_ADV} (?!à\b|comment|beaucoup)(?P<x>.+)
+concern | (?:j'apprends|j'étudie|je prépare|je planifie|je travaille sur|j'économise pour){_ADV} (?!à\b|comment|beaucoup).+
 project | nous utilisons (?!{_THE})(?P<x>.+)
-decision | (?:nous avons|j'ai|on a) décidé (?P<x>de .+|d'.+)
-detail | (?P<x>(?:(?:la|notre) (?:date limite|échéance) est|j'ai|nous avons|je (?:paie|gagne|dois)|(?:mon|ma|notre) \S+(?: \S+){{0,3}}? (?:est|
- coûte|commence|finit)|le \S+ (?:commence|finit)) (?=(?:\S+ ){{2}}).*\d.*)
+decision | (?:nous avons|j'ai|on a) décidé (?:de .+|d'.+)
+detail | (?:(?:(?:la|notre) (?:date limite|échéance) est|j'ai|nous avons|je (?:paie|gagne|dois)|(?:mon|ma|notre) \S+(?: \S+){{0,3}}? (?:est|coûte|
+ commence|finit)|le \S+ (?:commence|finit)) (?=(?:\S+ ){{2}}).*\d.*)
 """
