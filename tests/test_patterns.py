@@ -82,10 +82,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
         pattern for table in extract.LANGUAGES for _, pattern in extract._language(table).rules
     ],
     "core.memory.extract.doubts": [
-        *(
-            extract._compiled(text)
-            for text in (rules.ASKED, rules.ASKS, rules.CHANGED, rules.LEAD, rules.SPLIT, rules.TAIL)
-        ),
+        *(extract._any(name) for name, _ in extract._rows(rules.ANY)),
         *(extract._language(table).doubt for table in extract.LANGUAGES),
     ],
     "core.redaction._compiled": [shape for _, shape in _compiled()],

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memory.facts import FactCandidate, Utterance, is_name, is_place, key_of, sentence_of, words_of
-from squidbot.core.memory.rules import ASKED, ASKS, CHANGED, TOPICS, LEAD, SPLIT, TAIL, de, en, es, fr, ru, zh
+from squidbot.core.memory.rules import ANY, TOPICS, de, en, es, fr, ru, zh
 from squidbot.core.memory.text import safe
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
@@ -55,6 +55,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
+@cache
+def _rows(table: str) -> tuple[tuple[str, str], ...]:
+    rows: list[tuple[str, str]] = []
+    for row in table.strip().replace("\n ", "").split("\n"):
+        name, pattern = row.split(" | ", 1)
+        for word, meaning in rows:
+            pattern = pattern.replace(f"<{word}>", meaning)
+        rows.append((name, pattern))
+    return tuple(row for row in rows if not row[0].isupper())
+
+
 class _Language(NamedTuple):
     doubt: re.Pattern[str]
     rules: tuple[tuple[str, re.Pattern[str]], ...]
@@ -62,8 +73,13 @@ class _Language(NamedTuple):
 
 @cache
 def _language(table: str) -> _Language:
-    (_, doubt), *rules = (row.split(" | ", 1) for row in table.strip().replace("\n ", "").split("\n"))
+    (_, doubt), *rules = _rows(table)
     return _Language(_compiled(doubt), tuple((name, _compiled(rf"(?:{pattern})\Z")) for name, pattern in rules))
+
+
+@cache
+def _any(name: str) -> re.Pattern[str]:
+    return _compiled(dict(_rows(ANY))[name])
 
 
 def extract(messages: Iterable[Utterance], redactor: Redactor = _REDACTOR) -> list[FactCandidate]:
@@ -126,12 +142,12 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
     """Yield the facts of a sentence by the first language that finds any."""
     whole = " ".join(sentence.text.split())
     text = _without_lead(whole.replace("`", ""))
-    asked = _compiled(ASKED).match(text) if message.role == "user" and not _OTHERS.search(text) else None
+    asked = _any("asked").match(text) if message.role == "user" and not _OTHERS.search(text) else None
     for language in map(_language, LANGUAGES):
         found = list(_of_clauses(asked["x"] if asked else text, language, message, asks=sentence.asks and not asked))
         if found:
             least, why = (0.8, "; asked to remember") if asked else (0.0, "")
-            is_new = _compiled(CHANGED).search(whole) is not None
+            is_new = _any("changed").search(whole) is not None
             for fact in found:
                 kept = replace(fact, sentence=whole, changes=fact.changes or is_new, reason=f"{fact.reason}{why}")
                 yield replace(kept, importance=max(least, fact.importance))
@@ -146,16 +162,16 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
 
 
 def _without_lead(text: str) -> str:
-    lead = _compiled(LEAD).match(text)
+    lead = _any("lead").match(text)
     return text[lead.end() :] if lead else text
 
 
 def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: bool) -> Iterator[FactCandidate]:
     """Yield the facts of the clauses before the one that asks; none of a question, nor behind a doubt."""
-    clauses = [_without_lead(piece) for piece in _compiled(SPLIT).split(text)]
-    end = next((at for at, clause in enumerate(clauses) if _compiled(ASKS).match(clause)), len(clauses))
+    clauses = [_without_lead(piece) for piece in _any("split").split(text)]
+    end = next((at for at, clause in enumerate(clauses) if _any("asks").match(clause)), len(clauses))
     for at, clause in enumerate(clauses[: 0 if asks and end == len(clauses) else end]):
-        bare = _compiled(TAIL).sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
+        bare = _any("tail").sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
         fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
         if fact is not None:
             yield fact

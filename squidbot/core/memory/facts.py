@@ -41,13 +41,12 @@ _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "t
 _CONTRASTS: Final = tuple(
     frozenset(pair.split("/"))
     for pair in (
-        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
-        "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
-        "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
-        "window seats/aisle seats", "window seat/aisle seat", "email/phone", "cats/dogs", "city/countryside",
-        "formal/informal", "british english/american english", "24-hour clock/12-hour clock",
-    )
-)  # fmt: skip
+        "tabs/spaces,tea/coffee,dark/light,dark mode/light mode,single quotes/double quotes,metric/imperial,celsius/fahrenheit,cats/dogs,"
+        "metric units/imperial units,merge/rebase,merging/rebasing,short answers/long answers,brief answers/detailed answers,email/phone,"
+        "mornings/evenings,vim/emacs/neovim,window seats/aisle seats,window seat/aisle seat,city/countryside,formal/informal,"
+        "british english/american english,24-hour clock/12-hour clock"
+    ).split(",")
+)
 _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 
@@ -71,14 +70,8 @@ def is_name(text: str) -> bool:
 def is_place(text: str) -> bool:
     """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
     words = text.removeprefix("the ").split()
-    inner = all(word[:1].isupper() or not word.isupper() for word in words)
-    return (
-        bool(words)
-        and words[0][:1].isalpha()
-        and not words[0][:1].islower()
-        and inner
-        and words[0].lower().strip(",.") not in _NO_PLACES
-    )
+    first = words[0].strip(",.") if words else ""
+    return first[:1].isalpha() and not first[:1].islower() and first.lower() not in _NO_PLACES
 
 
 def key_of(text: str) -> str:

@@ -2,7 +2,8 @@
 
 A line of a language's rules is a topic, a bar, and the pattern of a clause; a line that begins with a space belongs to the
 one before. The first that matches counts. One is no topic: a clause that has a `doubt` is no fact: a condition, a guess, a
-wish, a report, a day that soon means nothing, or a word that refers to something near. Patterns match in upper and lower case, with one space between words.
+wish, a report, a day that soon means nothing, or a word that refers to something near. Patterns match in upper and lower case, with one space between words; a name in capitals stands for
+its pattern in the lines below it, as `<NAME>`.
 """
 
 from __future__ import annotations
@@ -14,59 +15,42 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory
 
-# Words that link a clause to the one before; that begin a question; and that begin other clauses: in any language.
-_LINKS = (
-    r"and|but|so|also|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given(?: that)?|that|even|now that|und|aber|"
-    r"weil|denn|doch|da|obwohl|damit|también|pero|porque|ya que|aunque|et|mais|car|parce que|donc|и|а|но|потому что|поэтому|так как|хотя"
-)
-ASKS: Final = (
-    r"(?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shall|will|do|does|did|is|are|am|was|were|has|had|any|may|i(?:'m| am| "
-    r"was)? (?:just |also |kinda |still |a bit )*(?:wonder|wondering|curious|not sure|unsure)|help me|let me know|wie|wo|wann|warum|wer|welche\w*|"
-    r"könn\w+|kannst|soll\w*|hast|weißt|gibt|ist|sind|darf|magst|hilf|ich (?:frage mich|weiß nicht|bin (?:mir )?(?:nicht sicher|unsicher))|"
-    r"puedes|podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|"
-    r"quoi|pourquoi|est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|"
-    r"сколько|стоит|подскажи\w*|помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)"
-)
-_BEGINS = (
-    r"you|he|she|it|they|this|there|please|let's|thanks?|call|always|never|maybe|not|right|okay|if|from now on|rather than|moved|having|making|"
-    r"being|thinking|hoping|i|my|we|our|also|ich|mein\w*|wir|unser\w*|bitte|er|sie|es|d(?:er|ie|as|en)|y|que|me|mi|yo|soy|vivo|trabajo|tengo|"
-    r"prefiero|je|j'\w+|mon|ma|nous|elle|il|c'est|merci|котор\w+|я|мне|мой|моя|мы|наш\w*|у меня|он|она|это"
-)
-# What stands before a statement, and behind it; both are left out.
-LEAD: Final = (
-    rf"(?:(?:{_LINKS}|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|nope|sure|thanks|actually|anyway|however|btw|fyi|by the way|for (?:the "
-    r"record|reference|context)|just so you know|you should know(?: that)?|just|to be clear|as i said|as you know|as for me|as a reminder|(?:please )?"
-    r"note that|honestly|personally|fun fact|first|second|sorry|there|squid|in general|generally|usually|nowadays|these days|now|please|i(?:'ve| have)?"
-    r" changed my mind|from now on(?=,? i\b)|correction|speaking of which|besides|recently|lately|wow|haha|hmm|for me|hallo|ja|nein|danke|übrigens|"
-    r"bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|s'il (?:te|vous) plaît|привет|ну|да|нет|спасибо|"
-    r"кстати|пожалуйста|вообще)[ ,:!.\-]++|(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|"
-    r"目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++"
-)
-TAIL: Final = (
-    r"(?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|to|for|"
-    r"because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|s'il te plaît|спасибо|"
-    r"пожалуйста)|(?:吧|啦|呀|哦|啊|呢|而已))+\Z"
-)
-# A request to remember the rest.
-ASKED: Final = (
-    r"(?:please |can you |could you |you should |i want you to |i'd like you to |bitte |por favor,? |(?!))*+(?:remember|(?:don't|do not|never) forget|"
-    r"keep in mind|bear in mind|make a note|take note|note to self|for future reference|memori[sz]e|save this|merke? dir|vergiss nicht|denke? daran|"
-    r"recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|请?记住|别忘了)(?: this| bitte)?"
-    r"(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z"
-)
-# What says that something is new.
-CHANGED: Final = (
-    r"\b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|"
-    r"maintenant|désormais|теперь|больше не)\b|现在|不再"
-)
-# Where one clause ends and another begins.
-SPLIT: Final = (
-    rf" ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b))(?=(?:{_LINKS}|{_BEGINS})\b|"
-    rf"which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){{1,4}} (?:to|at) [$\d])|(?!which){ASKS}|(?:the|particularly|like) (?!\d))| - | ?\(|[，；：]|"
-    r" (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|they|you|can|"
-    r"could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| (?=(?:und|aber|denn|y|pero|porque|et|"
-    r"mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)"
-)
+# What holds in any language: how a clause begins that `asks`, or asks to remember the rest (`asked`); the `lead` before a
+# statement and the `tail` behind it, which are left out; what says that something is new (`changed`); and where to `split`.
+ANY: Final = r"""
+LINKS | and|but|so|also|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given(?: that)?|that|even|now that|und|aber|weil|
+ denn|doch|da|obwohl|damit|también|pero|porque|ya que|aunque|et|mais|car|parce que|donc|и|а|но|потому что|поэтому|так как|хотя
+BEGINS | you|he|she|it|they|this|there|please|let's|thanks?|call|always|never|maybe|not|right|okay|if|from now on|rather than|moved|having|making|
+ being|thinking|hoping|i|my|we|our|also|ich|mein\w*|wir|unser\w*|bitte|er|sie|es|d(?:er|ie|as|en)|y|que|me|mi|yo|soy|vivo|trabajo|tengo|prefiero|je|
+ j'\w+|mon|ma|nous|elle|il|c'est|merci|котор\w+|я|мне|мой|моя|мы|наш\w*|у меня|он|она|это
+ASKS | (?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shall|will|do|does|did|is|are|am|was|were|has|had|any|may|i(?:'m| am|
+  was)? (?:just |also |kinda |still |a bit )*(?:wonder|wondering|curious|not sure|unsure)|help me|let me know|wie|wo|wann|warum|wer|welche\w*|
+ könn\w+|kannst|soll\w*|hast|weißt|gibt|ist|sind|darf|magst|hilf|ich (?:frage mich|weiß nicht|bin (?:mir )?(?:nicht sicher|unsicher))|puedes|
+ podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|quoi|pourquoi|
+ est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|сколько|стоит|подскажи\w*|
+ помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)
+asks | <ASKS>
+lead | (?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|nope|sure|thanks|actually|anyway|however|btw|fyi|by the way|
+ for (?:the record|reference|context)|just so you know|you should know(?: that)?|just|to be clear|as i said|as you know|as for me|as a reminder|
+ (?:please )?note that|honestly|personally|fun fact|first|second|sorry|there|squid|in general|generally|usually|nowadays|these days|now|please|
+ i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|correction|speaking of which|besides|recently|lately|wow|haha|hmm|for me|hallo|ja|nein|danke|
+ übrigens|bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|s'il (?:te|vous) plaît|привет|ну|да|нет|
+ спасибо|кстати|пожалуйста|вообще)[ ,:!.\-]++|(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++
+tail | (?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|to|
+ for|because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|s'il te plaît|спасибо|
+ пожалуйста)|(?:吧|啦|呀|哦|啊|呢|而已))+\Z
+asked | (?:please |can you |could you |you should |i want you to |i'd like you to |bitte |por favor,? |(?!))*+(?:remember|(?:don't|do not|
+ never) forget|keep in mind|bear in mind|make a note|take note|note to self|for future reference|memori[sz]e|save this|merke? dir|vergiss nicht|
+ denke? daran|recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|请?记住|别忘了)(?: this|
+  bitte)?(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z
+changed | \b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|
+ maintenant|désormais|теперь|больше не)\b|现在|不再
+split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b))(?=(?:<LINKS>|
+ <BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which)<ASKS>|(?:the|particularly|like) (?!\d))| - |
+  ?\(|[，；：]| (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|
+ they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| (?=(?:und|aber|denn|y|pero|
+ porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)
+"""
 
 
 class Topic(NamedTuple):
