@@ -149,18 +149,23 @@ _WORKED_ON_ABROAD: Final = re.compile(
 # A standing order says how texts are to be worked on from now on, and is no instruction about one of them.
 _STANDING: Final = re.compile(
     r"(?:^|[.!?]\s)(?:please\s|and\s)?(?:always|never|from now on|in (?:the )?future|going forward|(?:don't|"
-    r"do not) ever)\b[^\n.!?]*|^(?:\w+,?\s){0,4}(?:immer|stets|nie|niemals|ab jetzt|k\u00fcnftig|siempre|nunca|a partir de ahora|"
-    r"toujours|jamais|d\u00e9sormais|\u0432\u0441\u0435\u0433\u0434\u0430|\u043d\u0438\u043a\u043e\u0433\u0434\u0430|\u0432\u043f\u0440\u0435\u0434\u044c)\b[^\n.!?:]*[.!?]?$|^(?:\u8bf7)?(?:\u603b\u662f|\u6c38\u8fdc|\u59cb\u7ec8|\u4ee5\u540e|\u4ece\u73b0\u5728\u8d77)"
-    r"[^\n\u3002\uff01\uff1f\uff1a:]*\u3002?$",
+    r"do not) ever)\b[^\n.!?]*|"
+    # In other languages only where it is the whole message.
+    r"\A(?:\w+,?\s){0,4}(?:immer|stets|nie|niemals|ab jetzt|k\u00fcnftig|siempre|nunca|a partir de ahora|toujours|"
+    r"jamais|d\u00e9sormais|\u0432\u0441\u0435\u0433\u0434\u0430|\u043d\u0438\u043a\u043e\u0433\u0434\u0430|"
+    r"\u0432\u043f\u0440\u0435\u0434\u044c)\b[^\n.!?:]*[.!?]?\Z|\A\u8bf7?(?:\u603b\u662f|\u6c38\u8fdc|\u59cb\u7ec8|\u4ee5\u540e|\u4ece\u73b0\u5728\u8d77)"
+    r"[^\n\u3002\uff01\uff1f\uff1a:]*\u3002?\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 # Who says of himself what he needs help with, in one sentence, has nobody else's text in it.
 _OWN_NEED: Final = re.compile(
-    r",? (?:so |and |but |- ?)?(?:can|could) you (?:please )?help me (?!translate|summari|proof|re(?:write|word|phrase|ply|"
-    r"spond)|paraphrase|correct|edit|fix|answer|read|with (?:this|the|it)\b)",
+    r",? (?:so |and |but |- ?)?(?:can|could) you (?:please )?help me (?!translate|summari|proof|re(?:write|word|phrase|"
+    r"ply|spond)|paraphrase|correct|edit|fix|answer|read|with (?:this|the|it)\b)",
     re.IGNORECASE,
 )
-_OWN_BEGINNING: Final = re.compile(r"(?:\w+,? )?i(?:'\w+)? (?!got|received|found|saw|have a (?:letter|text|message))", re.IGNORECASE)
+_OWN_BEGINNING: Final = re.compile(
+    r"(?:\w+,? )?i(?:'\w+)? (?!got|received|found|saw|have a (?:letter|text|message))", re.IGNORECASE
+)
 _SENTENCE_END: Final = re.compile(r"[.!?:\n](?:\s|\Z)")
 # A scene that somebody makes up: nothing in the message is a fact.
 _SCENE: Final = re.compile(
@@ -187,7 +192,11 @@ _BREAK: Final = re.compile(r"\n[^\S\n]*+\n")
 _DENIES: Final = frozenset(("no", "not", "never", "without", "avoid", "stop", "don", "doesn", "won", "t", "nor"))
 _WORD: Final = re.compile(r"\w+")
 _BULLET: Final = re.compile(r"\A\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
-_ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+(?!(?<=\d\.\s)(?:Jan|Feb|M\u00e4r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))|(?:(?<!\s)\s++)?;\s+|(?<=[\u3002\uff01\uff1f])(?!\Z)")
+# Not behind the day of a German date.
+_ENDS: Final = re.compile(
+    r"(?<=[.!?\u2026])[\"')\]]*\s+(?!(?<=\d\.\s)(?:Jan|Feb|M\u00e4r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))|(?:(?<!\s)\s++)?;\s+|"
+    r"(?<=[\u3002\uff01\uff1f])(?!\Z)"
+)
 _ABBREVIATED: Final = re.compile(
     r"\b(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|inc|ltd|jr|sr)\.\Z", re.IGNORECASE
 )

@@ -11,9 +11,9 @@ import re
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from squidbot.core.memory.facts import FactCandidate, Utterance, is_name, is_place, key_of, sentence_of, words_of
+from squidbot.core.memory.facts import FactCandidate, Utterance, key_of, sentence_of, words_of
 from squidbot.core.memory.rules import ANY, TOPICS, de, en, es, fr, ru, zh
 from squidbot.core.memory.text import safe
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
@@ -23,7 +23,7 @@ from squidbot.core.transcript.markers import marked_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from squidbot.core.memories import FactCategory
+    from squidbot.core.memories import FactCategory, Trust
     from squidbot.core.memory.rules import Topic
     from squidbot.core.own_words import Sentence
 
@@ -39,14 +39,10 @@ _LEAST_WORDS = 8
 _OTHERS: Final = re.compile(r"\bthe\s+user(?:'s)?\b|\bassistant\b", re.IGNORECASE)
 _MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
 _REDACTOR: Final = Redactor()
+_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++|(?!))*+\.?\Z")
+_PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
+_MOST_NAME_WORDS = 4
 _STRIPPED: Final = ' ,.;:!*_`"\u3002\uff01\uff0c'
-_FITS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "": bool,
-    "name": is_name,
-    "place": is_place,
-    "capital": lambda text: not text.removeprefix("the ")[:1].islower(),
-    "dated": lambda text: any(map(str.isdigit, text)) or text[:1].isupper(),
-}
 
 
 @cache
@@ -66,20 +62,42 @@ def _rows(table: str) -> tuple[tuple[str, str], ...]:
     return tuple(row for row in rows if not row[0].isupper())
 
 
-class _Language(NamedTuple):
-    doubt: re.Pattern[str]
-    rules: tuple[tuple[str, re.Pattern[str]], ...]
-
-
 @cache
-def _language(table: str) -> _Language:
+def _language(table: str) -> tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]]:
     (_, doubt), *rules = _rows(table)
-    return _Language(_compiled(doubt), tuple((name, _compiled(rf"(?:{pattern})\Z")) for name, pattern in rules))
+    return _compiled(doubt), tuple((name, _compiled(rf"(?:{pattern})\Z")) for name, pattern in rules)
 
 
-@cache
-def _any(name: str) -> re.Pattern[str]:
-    return _compiled(dict(_rows(ANY))[name])
+_ANY: Final = {name: _compiled(pattern) for name, pattern in _rows(ANY)}
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text may be a person's name."""
+    words = text.split()
+    if not words or len(words) > _MOST_NAME_WORDS:
+        return False
+    if any(not _NAME_PART.match(word) or _ANY["no name"].match(word) for word in words):
+        return False
+    return len(words) == 1 or all(word[:1].isupper() or word in _PARTICLES for word in words)
+
+
+def is_capital(text: str) -> bool:
+    """Return whether a text may be a proper noun: written with a capital, if its script has some."""
+    first = text.removeprefix("the ")[:1]
+    return first.isalpha() and not first.islower()
+
+
+def is_place(text: str) -> bool:
+    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
+    return is_capital(text) and not _ANY["no place"].match(text)
+
+
+_FITS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "": bool,
+    "name": is_name,
+    "capital": is_capital,
+    "place": is_place,
+}
 
 
 def extract(messages: Iterable[Utterance], redactor: Redactor = _REDACTOR) -> list[FactCandidate]:
@@ -142,12 +160,12 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
     """Yield the facts of a sentence by the first language that finds any."""
     whole = " ".join(sentence.text.split())
     text = _without_lead(whole.replace("`", ""))
-    asked = _any("asked").match(text) if message.role == "user" and not _OTHERS.search(text) else None
-    for language in map(_language, LANGUAGES):
+    asked = _ANY["asked"].match(text) if message.role == "user" and not _OTHERS.search(text) else None
+    for language in LANGUAGES:
         found = list(_of_clauses(asked["x"] if asked else text, language, message, asks=sentence.asks and not asked))
         if found:
             least, why = (0.8, "; asked to remember") if asked else (0.0, "")
-            is_new = _any("changed").search(whole) is not None
+            is_new = _ANY["changed"].search(whole) is not None
             for fact in found:
                 kept = replace(fact, sentence=whole, changes=fact.changes or is_new, reason=f"{fact.reason}{why}")
                 yield replace(kept, importance=max(least, fact.importance))
@@ -157,36 +175,36 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
         if asked and asked["that"] and not (sentence.asks and asked.start("that") < 9)
         else ""
     )
-    if plain and not any(_language(one).doubt.search(plain) for one in LANGUAGES):
+    if plain and not any(_language(one)[0].search(plain) for one in LANGUAGES):
         yield replace(_draft(message, _said(message, plain), "asked to remember"), importance=0.8, sentence=whole)
 
 
 def _without_lead(text: str) -> str:
-    lead = _any("lead").match(text)
+    lead = _ANY["lead"].match(text)
     return text[lead.end() :] if lead else text
 
 
-def _of_clauses(text: str, language: _Language, message: Utterance, *, asks: bool) -> Iterator[FactCandidate]:
+def _of_clauses(text: str, language: str, message: Utterance, *, asks: bool) -> Iterator[FactCandidate]:
     """Yield the facts of the clauses before the one that asks; none of a question, nor behind a doubt."""
-    clauses = [_without_lead(piece) for piece in _any("split").split(text)]
-    end = next((at for at, clause in enumerate(clauses) if _any("asks").match(clause)), len(clauses))
+    clauses = [_without_lead(piece) for piece in _ANY["split"].split(text)]
+    end = next((at for at, clause in enumerate(clauses) if _ANY["asks"].match(clause)), len(clauses))
     for at, clause in enumerate(clauses[: 0 if asks and end == len(clauses) else end]):
-        bare = _any("tail").sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
+        bare = _ANY["tail"].sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
         fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
         if fact is not None:
             yield fact
-        elif any(not doubt.start() + at or doubt.end() == len(bare) for doubt in language.doubt.finditer(bare)):
+        elif any(not doubt.start() + at or doubt.end() == len(bare) for doubt in _language(language)[0].finditer(bare)):
             return  # "He says, I ..."
 
 
-def _of_clause(clause: str, language: _Language, message: Utterance) -> FactCandidate | None:
+def _of_clause(clause: str, language: str, message: Utterance) -> FactCandidate | None:
     """Return the fact that the first rule finds that matches a clause, in its own words."""
-    for name, pattern in language.rules:
+    for name, pattern in _language(language)[1]:
         topic = TOPICS[name]
         match = pattern.match(clause) if message.role == "user" or name == "decision" else None
         parts = match.groupdict("") if match is not None else {}
         if match is not None and _FITS[topic.fits](parts.get("x", clause)):
-            is_sure = topic.trait or not language.doubt.search(parts["x"] if topic.lasts else clause)
+            is_sure = topic.trait or not _language(language)[0].search(parts["x"] if topic.lasts else clause)
             return _fact(topic, parts, message, f"rule {name!r}", clause) if is_sure else None
     return None
 
@@ -210,6 +228,6 @@ def _said(message: Utterance, clause: str) -> str:
 
 
 def _draft(message: Utterance, text: str, reason: str) -> FactCandidate:
-    trust = "user" if message.role == "user" else "assistant"
+    trust: Trust = "user" if message.role == "user" else "assistant"
     seq = message.seq
     return FactCandidate(text, "background", trust, seq, seq, message.time, message.speaker, reason=reason)

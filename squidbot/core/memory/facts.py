@@ -21,32 +21,18 @@ if TYPE_CHECKING:
 # Words of facts, compared.
 
 _NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
-_NOT_NAMES: Final = frozenset(
-    ("not on in at the a an is also just so here there too unknown secret private important listed missing wrong back later when if "
-     "tomorrow maybe today now up out crazy stupid old happy sad sick sorry home away fine ready busy tired none null your my what "
-     "whatever anything names by with from to being it this that").split()
-)  # fmt: skip
-_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++|(?!))*+\.?\Z")
-_PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
-_MOST_NAME_WORDS = 4
-# Things that people move to and that are no place: "I moved to Rust".
-_NO_PLACES: Final = frozenset(
-    ("python rust go golang java kotlin swift typescript javascript ruby php linux ubuntu debian fedora arch mac macos windows android "
-     "ios iphone vim neovim emacs vscode docker kubernetes postgres postgresql mysql mongodb redis sqlite aws azure gcp github gitlab "
-     "slack teams discord notion jira firefox chrome safari claude gpt gemini react vue django flask fastapi plan option phase step "
-     "version monday tuesday wednesday thursday friday").split()
-)  # fmt: skip
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
 # Opposites: one replaces the other.
 _CONTRASTS: Final = tuple(
     frozenset(pair.split("/"))
     for pair in (
-        "tabs/spaces,tea/coffee,dark/light,dark mode/light mode,single quotes/double quotes,metric/imperial,celsius/fahrenheit,cats/dogs,"
-        "metric units/imperial units,merge/rebase,merging/rebasing,short answers/long answers,brief answers/detailed answers,email/phone,"
-        "mornings/evenings,vim/emacs/neovim,window seats/aisle seats,window seat/aisle seat,city/countryside,formal/informal,"
-        "british english/american english,24-hour clock/12-hour clock"
-    ).split(",")
-)
+        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes", "cats/dogs",
+        "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing", "metric/imperial",
+        "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
+        "window seats/aisle seats", "window seat/aisle seat", "city/countryside",
+        "british english/american english", "24-hour clock/12-hour clock", "formal/informal", "email/phone",
+    )
+)  # fmt: skip
 _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 
@@ -55,23 +41,6 @@ def sentence_of(text: str) -> str:
     words = text.strip()
     stop = "." if words[-1:] < "\u3000" else "\u3002"
     return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?', stop)) else stop}"
-
-
-def is_name(text: str) -> bool:
-    """Return whether a text may be a person's name."""
-    words = text.split()
-    if not 1 <= len(words) <= _MOST_NAME_WORDS:
-        return False
-    if not all(_NAME_PART.match(word) and word.lower() not in _NOT_NAMES for word in words):
-        return False
-    return len(words) == 1 or all(word[:1].isupper() or word in _PARTICLES for word in words)
-
-
-def is_place(text: str) -> bool:
-    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
-    words = text.removeprefix("the ").split()
-    first = words[0].strip(",.") if words else ""
-    return first[:1].isalpha() and not first[:1].islower() and first.lower() not in _NO_PLACES
 
 
 def key_of(text: str) -> str:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory.extract import MOST_FACTS, extract, trait_in
-from squidbot.core.memory.facts import Utterance, is_name, is_place, key_of, rivals, sentence_of
+from squidbot.core.memory.extract import MOST_FACTS, extract, is_name, is_place, trait_in
+from squidbot.core.memory.facts import Utterance, key_of, rivals, sentence_of
 from squidbot.core.own_words import QUOTED, own_words, sentences
 from squidbot.core.redaction import Redactor
 
@@ -18,7 +18,7 @@ def facts(*texts: str, role: str = "user") -> list[str]:
     return [one.text for one in extract(said)]
 
 
-# What is said, and the facts of it: in the words in which they were said; those with a name before them are the speaker's.
+# What is said, and the facts of it, in the words in which they were said.
 FOUND = [
     ("My name is Maria Lopez.", ["The user: My name is Maria Lopez."]),
     ("hi, my name's bob", ["The user: My name's bob."]),

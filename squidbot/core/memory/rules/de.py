@@ -18,13 +18,12 @@ home | ich (?:wohne|lebe)<ADV> in (?P<x>.+)
 moved | ich bin (?:\S+ ){0,4}?nach (?P<x>\S+) (?:um)?gezogen
 employer | ich arbeite<ADV> (?:bei|für) (?P<x>.+)
 age | ich bin(?: jetzt)? (?P<x>[1-9]\d|1[01]\d)(?: jahre alt)?
-being | ich bin<ADV> (?:von beruf |eine? )?(?P<x>(?!feuer|ende)\w{2,}(?:in|er|ist|ent|ant|eur|at|arzt|mann|frau))
 kin | meine? (?P<y>\w+) heißt (?P<x>\w+(?: (?-i:[A-ZÄÖÜ])\w+)?)
 attribute | meine? (?P<y>lieblings-?\w+|ziel) ist(?: es)?(?P<x> .+)
 about | (?:(?:mein geburtstag ist|ich (?:bin|wurde)) (?:am |im ).+?(?: geboren)?)|ich (?:(?:komme|stamme)(?: ursprünglich)? aus (?!dem|der)|
  arbeite<ADV> als|spreche (?!mit|nicht|über)) ?.+|ich bin<ADV> (?:allergisch gegen .+|(?:\w+ )?verheiratet.*|geschieden|ledig|vegan|farbenblind|
  linkshänder(?:in)?)|ich habe (?:(?:eine?n?|zwei|drei|vier|fünf|\d+) (?:\w+ )?(?:kind|hund|katze|sohn|söhn|t[oö]chter|bruder|brüder|schwester|pferd|
- allergie)\w*\b.*)
+ allergie)\w*\b.*)|ich bin<ADV> (?:von beruf |eine? )?(?-i:[A-ZÄÖÜ])(?:(?!feuer|ende)\w{2,}(?:in|er|ist|ent|ant|eur|at|arzt|mann|frau))
 preference | (?:ich bevorzuge|mir ist|mir sind|ich trinke lieber|ich esse lieber|ich arbeite lieber) (?P<x>.+?)(?: lieber)?(?: (?:als|
  statt) (?P<y>.+))?
 liking | ich (?:(?:mag|liebe|hasse)(?: sehr| wirklich)?(?: keine?n?)?|(?!hätte|wäre|habe)\w+ (?:sehr |nicht |

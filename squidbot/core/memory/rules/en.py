@@ -11,8 +11,6 @@ LAST | (?:any ?more|any longer)
 NO_LONGER | (?:i no longer|i (?:don't|do not)(?=.* <LAST>))
 TALK | (?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only )?in (?P<x>(?-i:[A-Z])\w+.*)
 FROM_NOW | (?:from now on|in (?:the )?future|going forward),?
-CLOSE | (?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]+|boss|manager|mother|mom|mum|father|dad|landlord|doctor|dentist|therapist|
- team lead|assistant|accountant|lawyer|mentor|coach|editor)
 STATE | (?!(?:not|too|very|still|already|currently|being|broken|down|slow|wrong|missing|empty|full|ready|fine|good|bad|great|ok|okay|un\w+|hard|
  easy|done|gone|dead|behind|ahead|up|out|off|on fire|green|red|stuck|\w+ing|fixed|merged|stale|correct|an? (?:mess|problem|pain|bit|mystery|lot)|
  supposed|due)\b)(?P<x>\S+(?: \S+){0,5})
@@ -51,14 +49,12 @@ past employer | (?:<NO_LONGER> work|i(?:'ve| have)? stopped working) (?:at|for) 
 employer | (?:<I>work|<AM>(?:employed|working)) (?:at|for) (?!night|home|least|times|all|now|hours)(?P<x>.+)
 joined | <HAVE>(?:joined|started(?: working)? at|got a job at) (?P<x>.+)
 age | <AM>(?P<x>[1-9]\d|1[01]\d)(?: years? old)?
-being | i(?:'m| am) (?P<x>(?-i:[A-Z])[^\W\d_]+)(?:,? (?:an? )?.*\d.*|, an? .+)?
-birthday | (?:my (?:birthday|date of birth|birth date) is|i was born) (?:on |in )?(?P<x>.+)
-relation | my (?P<y><CLOSE>)(?:'s name is| is(?: called| named)?) (?P<x>(?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?)
-kin | my (?P<y>(?:best )?\w+)(?:'s name is| is (?:called|named)) (?P<x>.+)
 attribute | my (?P<y>time ?zone|pronouns|nationality|native language|job title|home ?town|operating system|os|editor|shell|job|profession|(?:main|
  long-term|biggest)? ?(?:goal|dream|aim)(?: this year)?) is (?:now )?<STATE>.*
 attribute | my (?:all-time )?(?P<y>favou?rite [\w\-]+(?: [\w\-]+){0,2}) (?:is|are) (?:now )?(?!when)(?P<x>.+)
-about | (?:<AM>(?:originally )?from|<I>come from|i was born in|i grew up in) (?:(?-i:[A-Z])\D+)|(?:<I>work|<AM>(?:employed|working)) as .+|
+kin | my (?P<y>(?:\w+ )?\w+)(?:'s name is| is (?:called|named)| is(?= (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?\Z)) (?P<x>.+)
+about | i(?:'m| am) (?:(?-i:[A-Z])[^\W\d_]+)(?:,? (?:an? )?.*\d.*|, an? .+)?|(?:my (?:birthday|date of birth|birth date) is|i was born) (?:on |
+ in )?.*\d.*|(?:<AM>(?:originally )?from|<I>come from|i was born in|i grew up in) (?:(?-i:[A-Z])\D+)|(?:<I>work|<AM>(?:employed|working)) as .+|
  <AM>(?:(?:allergic to (?!\w+ing|mondays|mornings|work|people|drama|small talk)|intolerant to |married to ).+|\w+-? ?blind|(?:an? )?(?:vegan|
  vegetarian|pescatarian)|diabetic|dyslexic|deaf|left-handed|(?:lactose|gluten)[- ]intolerant|married|divorced|retired|autistic|single)|
  <AM>(?:an? (?!(?:bit|little|lot|few|couple|huge|big|idiot|fool|fan\Z|loss|mess|mix|hurry|rush|meeting|call|bad|good|great|total|complete|new|user|
@@ -87,7 +83,7 @@ project | (?:<WE>|we're |we are )(?:uses?|using) (?!<ARTICLE>)(?P<x>.+)
 thing | (?:the|our) (?P<y>(?:(?!at|of|in|on|for|from|with|is\b)[\w\-]+ ){0,3}?(?:branch|database|repo|repository|framework|language|port|server|
  host|url|endpoint|command|script|region|bucket|cluster|licen[cs]e|formatter|linter|domain|registry|budget|version|convention|backend|frontend|
  queue|cache|editor|platform|code ?name|date|stack|folder)) is (?:now )?(?:called )?<STATE>
-team | <WE>(?P<x>(?:deploy|release|ship|host|publish|merge) (?:to|on|from|with|every|via|by) .+)
+project | <WE>(?P<x>(?:deploy|release|ship|host|publish|merge) (?:to|on|from|with|every|via|by) .+)
 decision | (?:we(?:'ve| have)? (?:now )?(?:decided|agreed|settled)|the decision is|<NEAR>i(?:'ve| have)? (?:now )?(?:decided|chosen|
  chose)) (?:(?:to|on|that|against|not to) \S+ .+)|let's (?:go|stick) with (?!<ARTICLE>).+
 detail | <NEAR>(?:(?:my|our|the) deadline is (?:now )?(?:on )?(?:.*\d.*)|(?:<AM>|i was )(?:(?:\w+ing|(?:worried|stressed|nervous|excited) about|
