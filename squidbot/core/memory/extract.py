@@ -41,7 +41,6 @@ _MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.
 _REDACTOR: Final = Redactor()
 _NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++|(?!))*+\.?\Z")
 _PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
-_MOST_NAME_WORDS = 4
 _STRIPPED: Final = ' ,.;:!*_`"\u3002\uff01\uff0c'
 
 
@@ -74,7 +73,7 @@ _ANY: Final = {name: _compiled(pattern) for name, pattern in _rows(ANY)}
 def is_name(text: str) -> bool:
     """Return whether a text may be a person's name."""
     words = text.split()
-    if not words or len(words) > _MOST_NAME_WORDS:
+    if not 1 <= len(words) <= 4:
         return False
     if any(not _NAME_PART.match(word) or _ANY["no name"].match(word) for word in words):
         return False

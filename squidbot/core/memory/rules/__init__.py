@@ -24,19 +24,18 @@ LINKS | and|but|so|also|because|since|as|while|(?:al)?though|yet|plus|then|espec
 BEGINS | you|he|she|it|they|this|there|please|let's|thanks?|call|always|never|maybe|not|right|okay|if|from now on|rather than|moved|having|making|
  being|thinking|hoping|i|my|we|our|also|ich|mein\w*|wir|unser\w*|bitte|er|sie|es|d(?:er|ie|as|en)|y|que|me|mi|yo|soy|vivo|trabajo|tengo|prefiero|je|
  j'\w+|mon|ma|nous|elle|il|c'est|merci|котор\w+|я|мне|мой|моя|мы|наш\w*|у меня|он|она|это
-ASKS | (?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shall|will|do|does|did|is|are|am|was|were|has|had|any|may|i(?:'m| am|
+asks | (?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shall|will|do|does|did|is|are|am|was|were|has|had|any|may|i(?:'m| am|
   was)? (?:just |also |kinda |still |a bit )*(?:wonder|wondering|curious|not sure|unsure)|help me|let me know|wie|wo|wann|warum|wer|welche\w*|
  könn\w+|kannst|soll\w*|hast|weißt|gibt|ist|sind|darf|magst|hilf|ich (?:frage mich|weiß nicht|bin (?:mir )?(?:nicht sicher|unsicher))|puedes|
  podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|quoi|pourquoi|
  est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|сколько|стоит|подскажи\w*|
  помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)
-asks | <ASKS>
-lead | (?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|nope|sure|thanks|actually|anyway|however|btw|fyi|by the way|
- for (?:the record|reference|context)|just so you know|you should know(?: that)?|just|to be clear|as i said|as you know|as for me|as a reminder|
- (?:please )?note that|honestly|personally|fun fact|first|second|sorry|there|squid|in general|generally|usually|nowadays|these days|now|please|
- i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|correction|speaking of which|besides|recently|lately|wow|haha|hmm|for me|hallo|ja|nein|danke|
- übrigens|bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|s'il (?:te|vous) plaît|привет|ну|да|нет|
- спасибо|кстати|пожалуйста|вообще)[ ,:!.\-]++|(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|现在|目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++
+lead | (?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|sure|thanks|actually|anyway|however|btw|fyi|by the way|
+ for (?:the record|reference|context)|just|to be clear|as i said|as you know|as for me|(?:please )?note that|honestly|personally|first|second|sorry|
+ there|squid|in general|generally|usually|nowadays|these days|now|please|i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|recently|lately|wow|
+ haha|hmm|for me|hallo|ja|nein|danke|übrigens|bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|
+ s'il (?:te|vous) plaît|привет|ну|да|нет|спасибо|кстати|пожалуйста|вообще)[ ,:!.\-]++|(?:你好|您好|嗨|嗯|好的|是的|其实|另外|而且|因为|但是|不过|所以|对了|请|然后|还有|同时|最近|平时|
+ 现在|目前|确实)[呀啊吧呢了]?[ ，、！：]*+|(?!))++
 tail | (?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|anyway|thanks|thank you|please|lol|haha|:\)|you know|and|or|but|so|with|to|
  for|because|right|actually|in general|a lot|(?:so|very) much|now|currently|übrigens|danke|bitte|gracias|por favor|merci|s'il te plaît|спасибо|
  пожалуйста))+\Z|(?:而已|[吧啦呀哦啊呢])\Z
@@ -46,11 +45,11 @@ asked | (?:please |can you |could you |you should |i want you to |i'd like you t
   bitte)?(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z
 changed | \b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|
  maintenant|désormais|теперь|больше не)\b|现在|不再
-split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so)\b))(?=(?:<LINKS>|
- <BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which)<ASKS>|(?:the|particularly|like) (?!\d))| - |
-  ?\(|[，；：]| (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|were))|my|we|our|it|he|she|
- they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)|(?<!,) (?=which\b)| (?=(?:und|aber|denn|y|pero|
- porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)
+split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so|after|
+ before)\b))(?=(?:<LINKS>|<BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which)<asks>|(?:the|
+ particularly|like) (?!\d))| - | ?\(|[，；：]| (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|
+ were))|my|we|our|it|he|she|they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)| (?=(?:und|aber|denn|
+ y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)
 no name | (?:not|on|in|at|the|a|an|is|also|just|so|here|there|too|unknown|secret|private|important|listed|missing|wrong|back|later|when|if|tomorrow|
  maybe|today|now|up|out|crazy|stupid|old|happy|sad|sick|sorry|home|away|fine|ready|busy|tired|none|null|your|my|what|whatever|anything|names|by|
  with|from|to|being|it|this|that)\Z
