@@ -169,11 +169,7 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
                 kept = replace(fact, sentence=whole, changes=fact.changes or is_new, reason=f"{fact.reason}{why}")
                 yield replace(kept, importance=max(least, fact.importance))
             return
-    plain = (
-        asked["x"].strip(_STRIPPED)
-        if asked and asked["that"] and not (sentence.asks and asked.start("that") < 9)
-        else ""
-    )
+    plain = asked["x"].strip(_STRIPPED) if asked and asked["that"] and not sentence.asks else ""
     if plain and not any(_language(one)[0].search(plain) for one in LANGUAGES):
         yield replace(_draft(message, _said(message, plain), "asked to remember"), importance=0.8, sentence=whole)
 
