@@ -42,14 +42,16 @@ tail | (?:(?<![ ,，])[ ,，]+(?:too|also|as well|by the way|btw|tho(?:ugh)?|any
 asked | (?:please |can you |could you |you should |i want you to |i'd like you to |bitte |por favor,? |(?!))*+(?:remember|(?:don't|do not|
  never) forget|keep in mind|bear in mind|make a note|take note|note to self|for future reference|memori[sz]e|save this|merke? dir|vergiss nicht|
  denke? daran|recuerda|no olvides|ten en cuenta|souviens-toi|n'oublie pas|retiens|запомни|не забудь|имей в виду|请?记住|别忘了)(?: this|
-  bitte)?(?P<that>,? (?:that|dass|что) | que? | qu'|: ?|[：，]? ?(?=我)| (?=(?:i|i'm|my|our|we)\b))?,? ?(?P<x>.+)\Z
+  bitte)?(?P<that>(?:,? (?:that|dass|что)|:| que?)? (?=(?:i|i'm|my|our|we|the|ich|mein\w*|wir|unser\w*|d(?:er|ie|as)|yo|mi|el|la|je|j'\w+|mon|ma|le|
+ les|я|мо[йяеё]|наш\w*|у меня)\b)|[：，]? ?(?=我))?(?:,? (?:that|dass|что|que?)\b)?[,:]? ?(?P<x>.+)\Z
 changed | \b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|
  maintenant|désormais|теперь|больше не)\b|现在|不再
 split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so|after|
  before)\b))(?=(?:<LINKS>|<BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which)<asks>|(?:the|
  particularly|like) (?!\d))| - | ?\(|[，；：]| (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|
- were))|my|we|our|it|he|she|they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|so that|in case|just so)\b)| (?=(?:und|aber|denn|
- y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|nous|я|мне|мой|моя|мы|у)\b)
+ were))|(?:my|our) (?=\w+(?: \w+)? (?:is|are|was|has)\b)|we|it|he|she|they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|
+ so that|in case|just so)\b)| (?=(?:und|aber|denn|y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|
+ nous|я|мне|мой|моя|мы|у)\b)
 no name | (?:not|on|in|at|the|a|an|is|also|just|so|here|there|too|unknown|secret|private|important|listed|missing|wrong|back|later|when|if|tomorrow|
  maybe|today|now|up|out|crazy|stupid|old|happy|sad|sick|sorry|home|away|fine|ready|busy|tired|none|null|your|my|what|whatever|anything|names|by|
  with|from|to|being|it|this|that)\Z

@@ -2,7 +2,7 @@
 
 RULES = r"""
 ADV | (?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|truly|just|do|absolutely|mainly|
- typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) ){0,3}
+ typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) ){0,3}+
 I | i <ADV>
 AM | (?:i'm|im|i am) <ADV>
 HAVE | (?:i've|i have|i) <ADV>

@@ -34,6 +34,6 @@ habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como
 concern | <I>estoy (?:(?:aprendiendo|estudiando|planeando|preparando|escribiendo|ahorrando para|trabajando en) .+)
 project | (?:usamos|utilizamos) (?!<THE>)(?P<x>.+)
 decision | (?:hemos decidido|decidimos|acordamos|he decidido) (?:.+ .+)
-detail | (?:(?:la fecha límite es|el plazo es|he|hemos|tengo|pago|gano|debo|mi \S+(?: \S+){0,3}? (?:es|cuesta|empieza|termina)|el \S+ (?:empieza|
- termina)) (?=(?:\S+ ){2}).*\d.*)
+detail | (?:(?:la fecha límite es|el plazo es|hemos|he(?= \w+(?:[aií]do|cho|sto|rito)\b)|tengo|pago|gano|debo|mi \S+(?: \S+){0,3}? (?:es|cuesta|
+ empieza|termina)|el \S+ (?:empieza|termina)) (?=(?:\S+ ){2}).*\d.*)
 """
