@@ -2,7 +2,7 @@
 
 RULES = r"""
 ADV | (?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|truly|just|do|absolutely|mainly|
- typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) ){0,3}+
+ typically|only|simply|finally|recently|already|always|totally|especially|kinda|both) |(?!)){0,3}+
 I | i <ADV>
 AM | (?:i'm|im|i am) <ADV>
 HAVE | (?:i've|i have|i) <ADV>
@@ -18,8 +18,8 @@ ORDERS | (?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain
  make|translate|speak|suggest|summari[sz]e|quote|delete|remove|edit|change|modify|install|send|assume|address|check|apologi[sz]e|sign|create|merge|
  cite|say|greet|provide|confirm|highlight)
 VAGUE | (?:wan\w+|need|hope|think|know|wonder|guess|feel|felt|mean|said|say|see|saw|understand|was|were|are|am|been|had to|can|will|should|must|
- don't|didn't|won't|haven't|couldn't|can't|never|did|made some|have an? deadline of \w+ \d+\Z|tried|not|totally|agree|love|miss|get|keep|a|so|
- look)\b
+ don't|didn't|won't|haven't|couldn't|can't|never|did|made some|have (?:an?|two|three|\d+) (?:\w+ )?(?:triangles?|circles?|matrix|lists?|arrays?|
+ functions?|strings?|numbers?|deck)\b|have an? deadline of \w+ \d+\Z|tried|not|totally|agree|love|miss|get|keep|a|so|look)\b
 ARTICLE | (?:the|to|for|an?|some|my|our|all|that|it)\b
 MONTH | (?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w* \d
 DAY | (?:\b<MONTH>|\b\d[\d,.]* ?%|[$£€]\d)
