@@ -158,10 +158,11 @@ def trait_in(message: Utterance, sentence: str, redactor: Redactor = _REDACTOR) 
 def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandidate]:
     """Yield the facts of a sentence by the first language that finds any."""
     whole = " ".join(sentence.text.split())
-    text = _without_lead(whole.replace("`", ""))
+    text = _ANY["lead"].sub("", whole.replace("`", ""))
     asked = _ANY["asked"].match(text) if message.role == "user" and not _OTHERS.search(text) else None
+    clauses = _statements(asked["x"] if asked else text, asks=sentence.asks and not asked)
     for language in LANGUAGES:
-        found = list(_of_clauses(asked["x"] if asked else text, language, message, asks=sentence.asks and not asked))
+        found = list(_of_clauses(clauses, language, message))
         if found:
             least, why = (0.8, "; asked to remember") if asked else (0.0, "")
             is_new = _ANY["changed"].search(whole) is not None
@@ -174,22 +175,24 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
         yield replace(_draft(message, _said(message, plain), "asked to remember"), importance=0.8, sentence=whole)
 
 
-def _without_lead(text: str) -> str:
-    lead = _ANY["lead"].match(text)
-    return text[lead.end() :] if lead else text
-
-
-def _of_clauses(text: str, language: str, message: Utterance, *, asks: bool) -> Iterator[FactCandidate]:
-    """Yield the facts of the clauses before the one that asks; none of a question, nor behind a doubt."""
-    clauses = [_without_lead(piece) for piece in _ANY["split"].split(text)]
+def _statements(text: str, *, asks: bool) -> list[str]:
+    """Return the clauses before the one that asks; none of a question."""
+    clauses = [_ANY["lead"].sub("", piece) for piece in _ANY["split"].split(text)]
     end = next((at for at, clause in enumerate(clauses) if _ANY["asks"].match(clause)), len(clauses))
-    for at, clause in enumerate(clauses[: 0 if asks and end == len(clauses) else end]):
-        bare = _ANY["tail"].sub("", clause.strip(_STRIPPED)).strip(_STRIPPED)
-        fact = _of_clause(bare, language, message) if len(bare) <= CLAUSE_CHARS else None
+    stated = clauses[: 0 if asks and end == len(clauses) else end]
+    return [_ANY["tail"].sub("", clause.strip(_STRIPPED)).strip(_STRIPPED) for clause in stated]
+
+
+def _of_clauses(clauses: Iterable[str], language: str, message: Utterance) -> Iterator[FactCandidate]:
+    """Yield the facts of clauses, up to one that puts what follows in doubt: "If ...", "He says, I ..."."""
+    for at, clause in enumerate(clauses):
+        fact = _of_clause(clause, language, message) if len(clause) <= CLAUSE_CHARS else None
         if fact is not None:
             yield fact
-        elif any(not doubt.start() + at or doubt.end() == len(bare) for doubt in _language(language)[0].finditer(bare)):
-            return  # "He says, I ..."
+        elif any(
+            not found.start() + at or found.end() == len(clause) for found in _language(language)[0].finditer(clause)
+        ):
+            return
 
 
 def _of_clause(clause: str, language: str, message: Utterance) -> FactCandidate | None:

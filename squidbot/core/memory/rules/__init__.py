@@ -30,7 +30,7 @@ asks | (?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shal
  podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|quoi|pourquoi|
  est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|сколько|стоит|подскажи\w*|
  помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)
-lead | (?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|sure|thanks|actually|anyway|however|btw|fyi|by the way|
+lead | \A(?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|sure|thanks|actually|anyway|however|btw|fyi|by the way|
  for (?:the record|reference|context)|just|to be clear|as i said|as you know|as for me|(?:please )?note that|honestly|personally|first|second|sorry|
  there|squid|in general|generally|usually|nowadays|these days|now|please|i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|recently|lately|wow|
  haha|hmm|for me|hallo|ja|nein|danke|übrigens|bitte|außerdem|hola|y|gracias|por (?:cierto|favor)|además|bonjour|salut|oui|non|merci|au fait|
