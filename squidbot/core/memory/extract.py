@@ -176,10 +176,13 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
 
 
 def _statements(text: str, *, asks: bool) -> list[str]:
-    """Return the clauses before the one that asks; none of a question."""
-    clauses = [_ANY["lead"].sub("", piece) for piece in _ANY["split"].split(text)]
-    end = next((at for at, clause in enumerate(clauses) if _ANY["asks"].match(clause)), len(clauses))
-    stated = clauses[: 0 if asks and end == len(clauses) else end]
+    """Return the clauses before the one that asks, and those that it takes as given; no other ones of a question."""
+    pieces = [(piece, _ANY["lead"].sub("", piece)) for piece in _ANY["split"].split(text)]
+    end = next((at for at, (_, clause) in enumerate(pieces) if _ANY["asks"].match(clause)), len(pieces))
+    first = 0 if asks and end == len(pieces) else end
+    stated = [
+        clause for at, (piece, clause) in enumerate(pieces) if at < first or (at > end and _ANY["given"].match(piece))
+    ]
     return [_ANY["tail"].sub("", clause.strip(_STRIPPED)).strip(_STRIPPED) for clause in stated]
 
 

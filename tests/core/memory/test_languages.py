@@ -32,7 +32,10 @@ FACTS: dict[str, dict[str, list[str]]] = {
             "I want to speed up my search page, which has recently improved to 90 ms.",
             "My sister Clara moved to Leeds in 2019.",
         ],
-        "decision": ["We decided to drop the old exporter."],
+        "decision": [
+            "We decided to drop the old exporter.",
+            "How do I tell my team, considering we agreed to move every meeting to Friday?",
+        ],
     },
     "de": {
         "order": [

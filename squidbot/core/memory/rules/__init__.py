@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory
 
-# What holds in any language: how a clause begins that `asks`, or asks to remember the rest (`asked`); the `lead` before a
+# What holds in any language: how a clause begins that `asks`, that a question takes as `given`, or that asks to remember
+# the rest (`asked`); the `lead` before a
 # statement and the `tail` behind it, which are left out; what says that something is new (`changed`); where to `split`;
 # and words that are no name of a person, or of a place: "I moved to Rust".
 ANY: Final = r"""
@@ -30,6 +31,7 @@ asks | (?:(?:how|what|when|where|why|who|whose|which|can|could|would|should|shal
  podrías|qué|cómo|dónde|cuándo|cuál|quién|no sé|me pregunto|ayúdame|dime|peux|pourrais|pouvez|pourriez|comment|où|quand|quel\w*|qui|quoi|pourquoi|
  est-ce|as-tu|dois-je|je me demande|je ne sais pas|можешь|можете|как|что|где|когда|почему|зачем|кто|как(?:ой|ая|ие|ую)|сколько|стоит|подскажи\w*|
  помоги\w*|не знаю|интересно)\b|¿|qu'|[你您]|能不能|可以|请问|怎么|什么|为什么|哪|有没有|是不是|该|如何|请告诉|帮)
+given | (?:and |especially |particularly )*(?:considering|given(?: that)?|since|now that|because)\b
 lead | \A(?:(?:<LINKS>|hi|hello|hey|well|oh|okay?|ok|ye(?:s|ah|p)|no(?=[,.!])|sure|thanks|actually|anyway|however|btw|fyi|by the way|
  for (?:the record|reference|context)|just|to be clear|as i said|as you know|as for me|(?:please )?note that|honestly|personally|first|second|sorry|
  there|squid|in general|generally|usually|nowadays|these days|now|please|i(?:'ve| have)? changed my mind|from now on(?=,? i\b)|recently|lately|wow|
@@ -52,13 +54,12 @@ split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|
  were))|(?:my|our) (?=\w+(?: \w+)? (?:is|are|was|has)\b)|we|it|he|she|they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|
  so that|in case|just so)\b)| (?=(?:und|aber|denn|y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|
  nous|я|мне|мой|моя|мы|у)\b)
-no name | (?:not|on|in|at|the|a|an|is|also|just|so|here|there|too|unknown|secret|private|important|listed|missing|wrong|back|later|when|if|tomorrow|
- maybe|today|now|up|out|crazy|stupid|old|happy|sad|sick|sorry|home|away|fine|ready|busy|tired|none|null|your|my|what|whatever|anything|names|by|
- with|from|to|being|it|this|that)\Z
+no name | (?:not|on|in|at|the|a|an|is|also|just|so|here|there|too|unknown|secret|private|listed|missing|wrong|back|later|when|if|tomorrow|maybe|
+ today|now|up|out|crazy|stupid|old|happy|sad|sick|sorry|home|away|fine|ready|busy|tired|none|your|my|what|whatever|anything|by|with|from|to|being|
+ it|this|that)\Z
 no place | (?:python|rust|go|golang|java|kotlin|swift|typescript|javascript|ruby|php|linux|ubuntu|debian|fedora|arch|mac|macos|windows|android|ios|
  iphone|vim|neovim|emacs|vscode|docker|kubernetes|postgres|postgresql|mysql|mongodb|redis|sqlite|aws|azure|gcp|github|gitlab|slack|teams|discord|
- notion|jira|firefox|chrome|safari|claude|gpt|gemini|react|vue|django|flask|fastapi|plan|option|phase|step|version|monday|tuesday|wednesday|
- thursday|friday)\b
+ notion|jira|firefox|chrome|claude|gpt|gemini|react|vue|django|flask|fastapi|plan|option|phase|step|version|monday|friday)\b
 """
 
 

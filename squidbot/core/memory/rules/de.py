@@ -24,8 +24,7 @@ about | (?:(?:mein geburtstag ist|ich (?:bin|wurde)) (?:am |im ).+?(?: geboren)?
  arbeite<ADV> als|spreche (?!mit|nicht|über)) ?.+|ich bin<ADV> (?:allergisch gegen .+|(?:\w+ )?verheiratet.*|geschieden|ledig|vegan|farbenblind|
  linkshänder(?:in)?)|ich habe (?:(?:eine?n?|zwei|drei|vier|fünf|\d+) (?:\w+ )?(?:kind|hund|katze|sohn|söhn|t[oö]chter|bruder|brüder|schwester|pferd|
  allergie)\w*\b.*)|ich bin<ADV> (?:von beruf |eine? )?(?-i:[A-ZÄÖÜ])(?:(?!feuer|ende)\w{2,}(?:in|er|ist|ent|ant|eur|at|arzt|mann|frau))
-preference | (?:ich bevorzuge|mir ist|mir sind|ich trinke lieber|ich esse lieber|ich arbeite lieber) (?P<x>.+?)(?: lieber)?(?: (?:als|
- statt) (?P<y>.+))?
+preference | (?:ich bevorzuge|mir ist|mir sind|ich trinke lieber|ich esse lieber) (?P<x>.+?)(?: lieber)?(?: (?:als|statt) (?P<y>.+))?
 liking | ich (?:(?:mag|liebe|hasse)(?: sehr| wirklich)?(?: keine?n?)?|(?!hätte|wäre|habe)\w+ (?:sehr |nicht |
  nur )?gerne?) (?P<x>(?!nicht\b).+?)(?: nicht)?
 change | ich (?:benutze|nutze|verwende) (?:keine?n? )?(?P<x>.+?) (?:nicht )?mehr

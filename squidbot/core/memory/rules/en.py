@@ -14,9 +14,8 @@ FROM_NOW | (?:from now on|in (?:the )?future|going forward),?
 STATE | (?!(?:not|too|very|still|already|currently|being|broken|down|slow|wrong|missing|empty|full|ready|fine|good|bad|great|ok|okay|un\w+|hard|
  easy|done|gone|dead|behind|ahead|up|out|off|on fire|green|red|stuck|\w+ing|fixed|merged|stale|correct|an? (?:mess|problem|pain|bit|mystery|lot)|
  supposed|due)\b)(?P<x>\S+(?: \S+){0,5})
-ORDERS | (?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|give(?! up)|mention|put|
- make|translate|speak|suggest|summari[sz]e|quote|delete|remove|edit|change|modify|install|send|assume|address|check|apologi[sz]e|sign|create|merge|
- cite|say|greet|provide|confirm|highlight)
+ORDERS | (?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|give(?! up)|mention|make|
+ translate|speak|suggest|summari[sz]e|quote|delete|remove|edit|change|modify|send|address|check|sign|create|merge|cite|say|provide|confirm)
 VAGUE | (?:wan\w+|need|hope|think|know|wonder|guess|feel|felt|mean|said|say|see|saw|understand|was|were|are|am|been|had to|can|will|should|must|
  don't|didn't|won't|haven't|couldn't|can't|never|did|made some|have (?:an?|two|three|\d+) (?:\w+ )?(?:triangles?|circles?|matrix|lists?|arrays?|
  functions?|strings?|numbers?|deck)\b|have an? deadline of \w+ \d+\Z|tried|not|totally|agree|love|miss|get|keep|a|so|look)\b
@@ -45,8 +44,7 @@ own name | (?:your name is|i(?:'ll| will) call you|you are called) (?:now )?(?P<
 name | my (?:full |first |real )?name(?: is|'s) (?P<x>.+)
 past home | <NO_LONGER> live in (?P<x>.+?)(?: <LAST>)?
 home | (?:<I>(?:live|reside)|<AM>(?:based|living|located))(?: alone)? (?:in|near) (?P<x>.+)
-moved | <HAVE>(?:moved|relocated) (?:back )?to (?P<x>(?:the )?[\w'\-]+(?:,? (?-i:[A-Z])[\w'\-]+){0,3})(?: (?:from|last|in|this|two|three|a|with|for|
- about|when|\d).*)?
+moved | <HAVE>(?:moved|relocated) (?:back )?to (?P<x>(?:the )?[\w'\-]+(?:,? (?-i:[A-Z])[\w'\-]+){0,3})(?: (?:from|last|in|this|a|with|when|\d).*)?
 past employer | (?:<NO_LONGER> work|i(?:'ve| have)? stopped working) (?:at|for) (?P<x>.+?)(?: <LAST>)?
 employer | (?:<I>work|<AM>(?:employed|working)) (?:at|for) (?!night|home|least|times|all|now|hours)(?P<x>.+)
 joined | <HAVE>(?:joined|started(?: working)? at|got a job at) (?P<x>.+)
@@ -62,8 +60,8 @@ about | <NEAR>(?:i(?:'m| am) (?:(?-i:[A-Z])[^\W\d_]+)(?:,? (?:an? )?.*\d.*|, an?
  single)|<AM>(?:an? (?!(?:bit|little|lot|few|couple|huge|big|idiot|fool|fan\Z|loss|mess|mix|hurry|rush|meeting|call|bad|good|great|total|complete|
  new|user|sucker|work in|\w+ (?:person|one|mood|position|situation|spot|place))\b)[^,]+)|<I>(?:speak (?:fluent )?(?-i:[A-Z]).+|(?:have|
  suffer from) (?:diabetes|asthma|adhd|epilepsy|hay fever|migraines|insomnia))|(?:<I>have|i've got) (?:(?:an?|one|two|three|four|five|six|
- \d) (?:[\w\-]+ ){0,2}(?:dogs?|cats?|kids?|child(?:ren)?|sons?|wife|daughters?|brothers?|sisters?|husband|twins|horses?|rabbits?|grandchildren|
- allerg(?:y|ies)|degree|phd)\b.*))
+ \d) (?:[\w\-]+ ){0,2}(?:dogs?|cats?|kids?|child(?:ren)?|sons?|wife|daughters?|brothers?|sisters?|husband|twins|horses?|grandchildren|allerg(?:y|
+ ies)|degree|phd)\b.*))
 preference | <NEAR><I>prefer (?P<x>(?!to ).+?) (?:over|to|instead of|rather than) (?P<y>.+)
 preference | <NEAR><I>prefer (?P<x>.+?)(?: (?:over|instead of|rather than) (?P<y>.+))?
 liking | <NEAR>(?:<I>(?:hate|dislike|can't stand|cannot stand|detest|loathe|(?:don't|do not) (?:really )?(?:like|enjoy))|
@@ -82,16 +80,16 @@ concern | <NEAR>(?:<AM>(?:(?:learning|studying|training for|preparing for|saving
 role | (?:<WE>|we're |we are )(?:uses?|using) (?P<x>(?!<ARTICLE>).+?) (?:for|as) (?P<y>.+)
 project | <WE>(?:have |has )?(?:switched|migrated|moved) (?:over )?from (?P<y>.+?) to (?P<x>.+)
 project | (?:<WE>|we're |we are )(?:uses?|using) (?!<ARTICLE>)(?P<x>.+)
-thing | (?:the|our) (?P<y>(?:(?!at|of|in|on|for|from|with|is\b)[\w\-]+ ){0,3}?(?:branch|deadline|database|repo|repository|framework|language|port|
- server|host|url|endpoint|command|script|region|bucket|cluster|licen[cs]e|formatter|linter|domain|registry|budget|version|convention|backend|
- frontend|queue|cache|editor|platform|code ?name|date|stack|folder)) is (?:now )?(?:called )?<STATE>
+thing | (?:the|our) (?!current date)(?P<y>(?:(?!at|of|in|on|for|from|with|is\b)[\w\-]+ ){0,3}?(?:branch|deadline|database|repo|repository|framework|
+ language|port|server|host|url|endpoint|command|script|region|bucket|cluster|licen[cs]e|formatter|linter|domain|registry|budget|version|convention|
+ backend|frontend|queue|cache|editor|platform|code ?name|date|stack|folder)) is (?:now )?(?:called )?<STATE>
 project | <WE>(?P<x>(?:deploy|release|ship|host|publish|merge) (?:to|on|from|with|every|via|by) .+)
 decision | (?:we(?:'ve| have)? (?:now )?(?:decided|agreed|settled)|the decision is|<NEAR>i(?:'ve| have)? (?:now )?(?:decided|chosen|
  chose)) (?:(?:to|on|that|against|not to) \S+ .+)|let's (?:go|stick) with (?!<ARTICLE>).+
 detail | <NEAR>(?:(?:<AM>|i was )(?:(?:\w+ing|(?:worried|stressed|nervous|excited) about|proud of)\b.*<DAY>.*)|(?:<HAVE>|we(?:'ve|
   have)? <ADV>)(?:(?!<VAGUE>|\w+ (?:by )?(?:about )?[\d.]+ ?%(?! (?:on|of|in|[a-z]{4,})\b))[a-z]+ <GIVEN>)|i(?:'ve| have) never (?:(?!seen|felt|
  heard|thought|been so)\w+ .+ .+)|(?:my (?:[a-z]+ ){1,2}(?-i:[A-Z])\w+ \w+ .+)|(?:(?=(?:\S+ ){5})(?:my|our) (?:[\w'\-]+ ){2,6}(?:is|are|was|has|
- have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|costs?|includes?|takes?)\b.*\d.*)|(?:the (?:[\w'\-]+ ){1,6}(?:ends|starts|
- begins|is due|is on|takes place|is scheduled|was extended|was moved)\b.*<DAY>.*)|(?:(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|
- was|were|had)\b.*\d.*))
+ have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|costs?|takes?)\b.*\d.*)|(?:the (?:[\w'\-]+ ){1,6}(?:ends|starts|begins|
+ is due|is on|takes place|is scheduled|was extended|was moved)\b.*<DAY>.*)|(?:(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|
+ had)\b.*\d.*))
 """

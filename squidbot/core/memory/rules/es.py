@@ -25,11 +25,10 @@ about | (?:(?:mi cumpleaños es|nací) el .+)|<I>(?:trabajo (?:como|de)|soy de|v
  abogad)[oa]|(?:un |una )?\w{3,}(?:er[oa]|dora?|ista|ente|ante|[oó]log[oa])(?: .+)?)|tengo (?:(?:una?|dos|tres|cuatro|cinco|\d+) (?:\w+ )?(?:hij|
  herman|perr|gat|caball|alergi)\w+.*|diabetes|asma)
 preference | <I>prefiero (?P<x>.+?)(?: (?:antes que|en lugar de|en vez de|que) (?P<y>.+))?
-liking | (?:(?:a mí )?(?:no )?me (?:gustan?|encantan?|fascinan?|interesan?)(?: mucho| más)?|<I>(?:odio|detesto|amo|no soporto)) (?!que|
- cómo)(?P<x>.+)
+liking | (?:(?:a mí )?(?:no )?me (?:gustan?|encantan?|interesan?)(?: mucho| más)?|<I>(?:odio|detesto|amo|no soporto)) (?!que|cómo)(?P<x>.+)
 change | (?:ya no (?:uso|utilizo)|dejé de usar|he dejado de usar) (?P<x>.+)
 tool | (?:uso|utilizo) (?!<THE>)(?P<x>.+)
-habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como| bebo| fumo| tomo)) (?!he\b|había|me (?:sient|gust)|supe|
+habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como| bebo| fumo| tomo)) (?!he\b|había|me (?:sient|gust)|
  pens)(?P<x>\w+o\b .+)
 concern | <I>estoy (?:(?:aprendiendo|estudiando|planeando|preparando|escribiendo|ahorrando para|trabajando en) .+)
 project | (?:usamos|utilizamos) (?!<THE>)(?P<x>.+)

@@ -7,10 +7,9 @@ VERB | (?:répond(?:s|ez)(?:-moi)?|écri(?:s|vez)|utilise[zr]?|inclu[st]|montrez
  parlez?(?:-moi)?|dis|effacez?|traduis|résumez?|confirmez?|indiquez?|citez?|gardez?|précisez?)\b
 THE | (?:le|la|les|une?|des)\b|l'
 doubt | \b(?:si|s'il(?! te| vous)|peut-être|sans doute|probablement|j'espère|espère|crois|pense|suppose|semble|\w+rais|imagine|blague|par exemple|
- dit|disent|disait|selon|écrit|raconte|presque|avant|autrefois|quand j'étais|comme si|aujourd'hui|hier|demain|ce (?:soir|matin|mois|week-end)|
- cette (?:semaine|année|nuit)|en ce moment|pour l'instant|derni(?:er|ère)|prochaine?|bientôt|tu|toi|te|t'\w+|ton|ta|tes|vous|votre|vos|ils?|elles?|
- lui|leurs?|ça|cela|ceci|ce|cet|cette|ces|ici|là|y|l'(?:ai|as|a)|quelque chose|tout\Z|rien\Z|autres?|mêmes?|son|sa|ses|celui\w*|celle\w*|
- réunions)(?!\w)
+ dit|disent|disait|selon|écrit|raconte|presque|avant|quand j'étais|comme si|aujourd'hui|hier|demain|ce (?:soir|matin|mois|week-end)|
+ cette (?:semaine|année|nuit)|en ce moment|derni(?:er|ère)|prochaine?|bientôt|tu|toi|te|t'\w+|ton|ta|tes|vous|votre|vos|ils?|elles?|lui|leurs?|ça|
+ cela|ceci|ce|cet|cette|ces|ici|là|y|l'(?:ai|as|a)|quelque chose|tout\Z|rien\Z|autres?|mêmes?|son|sa|ses|celui\w*|celle\w*|réunions)(?!\w)
 language | (?=.*\b<NOW>\b)(?:<NOW>,? )?(?:répond(?:s|ez)|écris|parle)(?:-moi)?(?: \S+){0,3}? en (?P<x>\w+)
 order | (?:<NOW>,? |ne )?(?P<x>(?<=[ ,])<VERB>.+|<VERB>(?: \S+){0,3}? <NOW>\b.*)
 name | (?:(?:je m'appelle|mon (?:prénom|nom) est)|(?:appelle-moi|appelez-moi|on m'appelle|tout le monde m'appelle)) (?P<x>.+)
@@ -24,14 +23,13 @@ attribute | (?:mon|ma) (?P<y>\w+(?: \w+)? préférée?|objectif|but) est (?:de |
 about | (?:(?:mon anniversaire est|je suis née?) le .+)|(?:(?:je viens|je suis originaire) (?:de |d'|du |des )|(?:je suis née?|j'ai grandi) (?:à|en|
  au) )(?:(?-i:[A-Z]).+)|je (?:travaille<ADV> comme|parle<ADV> (?!avec|de|à|trop|beaucoup)) ?.+|je suis<ADV> (?:allergique .+|végane?|végan|
  végétarien(?:ne)?|diabétique|daltonien(?:ne)?|gauch(?:er|ère)|mariée?.*|divorcée?|retraitée?|(?:une? )?\w{3,}(?:eur|euse|rice|iste|ienne?|ier|ière|
- ecin|ocate?|logue|tecte)(?: .+)?)|j'ai (?:(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|fils|frère|sœur|chien|chat|cheva|
- allergie)\w*.*|du diabète)
+ ecin|ocate?|logue|tecte)(?: .+)?)|j'ai (?:(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|frère|sœur|chien|chat|cheva|allergie)\w*.*|
+ du diabète)
 preference | je préfère<ADV> (?P<x>.+?)(?: (?:à|au|aux|plutôt que|au lieu de) (?P<y>.+))?
 liking | (?:j'aime|j'adore|je déteste|je hais|je n'aime pas)(?: bien| beaucoup| vraiment| trop)? (?!que|quand|comment|bien\Z)(?P<x>.+)
 change | (?:je n'utilise plus|j'ai arrêté d'utiliser) (?P<x>.+)
 tool | j'utilise(?: toujours)? (?!<THE>)(?P<x>.+)
-habit | je (?!me sens|suis|savais|pense)(?P<x>(?:ne )?\w+(?: \w+)? (?:toujours|jamais|tous les \w+|chaque \w+)\b.*|ne (?:mange|bois|fume|
- regarde) pas .+)
+habit | je (?!me sens|suis|savais|pense)(?P<x>(?:ne )?\w+(?: \w+)? (?:toujours|jamais|tous les \w+|chaque \w+)\b.*|ne (?:mange|bois|fume) pas .+)
 concern | (?:j'apprends|j'étudie|je prépare|je planifie|je travaille sur|j'économise pour)<ADV> (?!à\b|comment|beaucoup).+
 project | nous utilisons (?!<THE>)(?P<x>.+)
 decision | (?:nous avons|j'ai|on a) décidé (?:de .+|d'.+)
