@@ -17,9 +17,9 @@ STATE | (?!(?:not|too|very|still|already|currently|being|broken|down|slow|wrong|
 ORDERS | (?:answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|give(?! up)|mention|make|
  translate|speak|suggest|summari[sz]e|quote|delete|remove|edit|change|modify|send|address|check|sign|create|merge|cite|say|provide|confirm)
 VAGUE | (?:wan\w+|need|hope|think|know|wonder|guess|feel|felt|mean|said|say|see|saw|understand|was|were|are|am|been|had to|can|will|should|must|
- don't|didn't|won't|haven't|couldn't|can't|never|did|made some|met (?:on|at|in)|compromised|went with|have (?:an?|two|three|
- \d+) (?:\w+ )?(?:triangles?|circles?|matrix|lists?|arrays?|functions?|strings?|numbers?|deck)\b|have an? deadline of \w+ \d+\Z|tried|not|totally|
- agree|love|miss|get|keep|a|so|look)\b
+ don't|didn't|won't|haven't|couldn't|can't|never|did|made some|met (?:on|at|in)|compromised|went with|used (?:on|at|in)|chose \d+|have (?:an?|two|
+ three|\d+) (?:\w+ )?(?:triangles?|circles?|matrix|lists?|arrays?|functions?|strings?|numbers?|deck)\b|have an? deadline of \w+ \d+\Z|tried|not|
+ totally|agree|love|miss|get|keep|a|so|look)\b
 ARTICLE | (?:the|to|for|an?|some|my|our|all|that|it)\b
 MONTH | (?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w* \d
 DAY | (?:\b<MONTH>|\b\d[\d,.]* ?%|[$£€]\d)
