@@ -49,14 +49,13 @@ asked | (?:please |can you |could you |you should |i want you to |i'd like you t
 changed | \b(?:now|from now on|instead|any ?more|these days|nowadays|switched|moved|changed my mind|no longer|actually|jetzt|nicht mehr|ahora|ya no|
  maintenant|désormais|теперь|больше не)\b|现在|不再
 split |  ?[,;–—] ?(?!and(?! (?:i|my|we|our|it|he|she|they|you|that|what|how|can|could|please|never|always|then|also|now|so|after|
- before)\b))(?=(?:<LINKS>|<BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which)<asks>|(?:the|
+ before)\b))(?=(?:<LINKS>|<BEGINS>)\b|which(?! (?:\w+ )?(?:has|have|is|was|were|had)(?: \w+){1,4} (?:to|at) [$\d])|(?!which|who)<asks>|(?:the|
  particularly|like) (?!\d))| - | ?\(|[，；：]| (?=(?:and|but|so|because|since|although|though|while|whereas) (?:also |now |then |that )?(?:i(?! (?:are|
  were))|(?:my|our) (?=\w+(?: \w+)? (?:is|are|was|has)\b)|we|it|he|she|they|you|can|could|what|how|please|call|am|have|was)\b)| (?=(?:because|
  so that|in case|just so)\b)| (?=(?:und|aber|denn|y|pero|porque|et|mais|car|и|а|но) (?:ich|mein\w*|wir|yo|me|mi|vivo|trabajo|soy|no|je|j'\w+|mon|ma|
  nous|я|мне|мой|моя|мы|у)\b)
 no name | (?:not|on|in|at|the|a|an|is|also|just|so|here|there|too|unknown|secret|private|listed|missing|wrong|back|later|when|if|tomorrow|maybe|
- today|now|up|out|crazy|stupid|old|happy|sad|sick|sorry|home|away|fine|ready|busy|tired|none|your|my|what|whatever|anything|by|with|from|to|being|
- it|this|that)\Z
+ today|now|up|out|crazy|stupid|old|happy|sad|sorry|home|away|fine|ready|busy|tired|none|your|my|what|anything|by|with|from|to|it|this|that)\Z
 no place | (?:python|rust|go|golang|java|kotlin|swift|typescript|javascript|ruby|php|linux|ubuntu|debian|fedora|arch|mac|macos|windows|android|ios|
  iphone|vim|neovim|emacs|vscode|docker|kubernetes|postgres|postgresql|mysql|mongodb|redis|sqlite|aws|azure|gcp|github|gitlab|slack|teams|discord|
  notion|jira|firefox|chrome|claude|gpt|gemini|react|vue|django|flask|fastapi|plan|option|phase|step|version|monday|friday)\b

@@ -29,7 +29,7 @@ liking | ich (?:(?:mag|liebe|hasse)(?: sehr| wirklich)?(?: keine?n?)?|(?!hätte|
  nur )?gerne?) (?P<x>(?!nicht\b).+?)(?: nicht)?
 change | ich (?:benutze|nutze|verwende) (?:keine?n? )?(?P<x>.+?) (?:nicht )?mehr
 tool | ich (?:benutze|nutze|verwende)(?: immer| meist(?:ens)?)? (?!den|die|das|dem|eine?n?\b)(?P<x>.+)
-habit | ich (?!habe|bin|war|hatte|weiß|wusste|dachte|wollte|muss|kann|fühle)\w+ (?:\S+ )?(?:immer|nie|niemals|meistens|keine?n?|
+habit | ich (?!habe|bin|war|hatte|weiß|dachte|wollte|muss|kann|fühle)\w+ (?:\S+ )?(?:immer|nie|niemals|meistens|keine?n?|
  jede[nsm]? \w+) (?P<x>\S+.*)
 concern | ich (?:(?:lerne|plane|arbeite an|schreibe an|trainiere für|spare (?:auf|für)|studiere)<ADV> (?!nicht|viel|wie\b).+)
 project | wir (?:benutzen|nutzen|verwenden) (?!den|die|das|eine?n?\b)(?P<x>.+)

@@ -61,8 +61,8 @@ about | <NEAR>(?:i(?:'m| am) (?:(?-i:[A-Z])[^\W\d_]+)(?:,? (?:an? )?.*\d.*|, an?
  single)|<AM>(?:an? (?!(?:bit|little|lot|few|couple|huge|big|idiot|fool|fan\Z|loss|mess|mix|hurry|rush|meeting|call|bad|good|great|total|complete|
  new|user|sucker|work in|\w+ (?:person|one|mood|position|situation|spot|place))\b)[^,]+)|<I>(?:speak (?:fluent )?(?-i:[A-Z]).+|(?:have|
  suffer from) (?:diabetes|asthma|adhd|epilepsy|hay fever|migraines|insomnia))|(?:<I>have|i've got) (?:(?:an?|one|two|three|four|five|six|
- \d) (?:[\w\-]+ ){0,2}(?:dogs?|cats?|kids?|child(?:ren)?|sons?|wife|daughters?|brothers?|sisters?|husband|twins|horses?|grandchildren|allerg(?:y|
- ies)|degree|phd)\b.*))
+ \d) (?:[\w\-]+ ){0,2}(?:dogs?|cats?|kids?|child(?:ren)?|sons?|wife|daughters?|brothers?|sisters?|husband|twins|grandchildren|allerg(?:y|ies)|
+ degree)\b.*))
 preference | <NEAR><I>prefer (?P<x>(?!to ).+?) (?:over|to|instead of|rather than) (?P<y>.+)
 preference | <NEAR><I>prefer (?P<x>.+?)(?: (?:over|instead of|rather than) (?P<y>.+))?
 liking | <NEAR>(?:<I>(?:hate|dislike|can't stand|cannot stand|detest|loathe|(?:don't|do not) (?:really )?(?:like|enjoy))|
@@ -90,7 +90,6 @@ decision | (?:we(?:'ve| have)? (?:now )?(?:decided|agreed|settled)|the decision 
 detail | <NEAR>(?:(?:<AM>|i was )(?:(?:\w+ing|(?:worried|stressed|nervous|excited) about|proud of)\b.*<DAY>.*)|(?:<HAVE>|we(?:'ve|
   have)? <ADV>)(?:(?!<VAGUE>|\w+ (?:by )?(?:about )?[\d.]+ ?%(?! (?:on|of|in|[a-z]{4,})\b))[a-z]+ <GIVEN>)|i(?:'ve| have) never (?:(?!seen|felt|
  heard|thought|been so)\w+ .+ .+)|(?:my (?:[a-z]+ ){1,2}(?-i:[A-Z])\w+ \w+ .+)|(?:(?=(?:\S+ ){5})(?:my|our) (?:[\w'\-]+ ){2,6}(?:is|are|was|has|
- have|had|reached|improved|increased|dropped|grew|starts?|ends?|begins?|costs?|takes?)\b.*\d.*)|(?:the (?:[\w'\-]+ ){1,6}(?:ends|starts|begins|
- is due|is on|takes place|is scheduled|was extended|was moved)\b.*<DAY>.*)|(?:(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|
- had)\b.*\d.*))
+ have|had|reached|improved|increased|dropped|starts?|ends?|costs?|takes?)\b.*\d.*)|(?:the (?:[\w'\-]+ ){1,6}(?:ends|starts|begins|is due|is on|
+ is scheduled|was extended|was moved)\b.*<DAY>.*)|(?:(?:i|i'm|i've|my|we|our)\b.*, which (?:\w+ )?(?:has|have|is|was|were|had)\b.*\d.*))
 """

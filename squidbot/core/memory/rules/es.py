@@ -28,8 +28,7 @@ preference | <I>prefiero (?P<x>.+?)(?: (?:antes que|en lugar de|en vez de|que) (
 liking | (?:(?:a mí )?(?:no )?me (?:gustan?|encantan?|interesan?)(?: mucho| más)?|<I>(?:odio|detesto|amo|no soporto)) (?!que|cómo)(?P<x>.+)
 change | (?:ya no (?:uso|utilizo)|dejé de usar|he dejado de usar) (?P<x>.+)
 tool | (?:uso|utilizo) (?!<THE>)(?P<x>.+)
-habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como| bebo| fumo| tomo)) (?!he\b|había|me (?:sient|gust)|
- pens)(?P<x>\w+o\b .+)
+habit | (?:yo )?(?:siempre|nunca|normalmente|todos los días|cada \w+|no(?= como| bebo| fumo| tomo)) (?!he\b|me (?:sient|gust)|pens)(?P<x>\w+o\b .+)
 concern | <I>estoy (?:(?:aprendiendo|estudiando|planeando|preparando|escribiendo|ahorrando para|trabajando en) .+)
 project | (?:usamos|utilizamos) (?!<THE>)(?P<x>.+)
 decision | (?:hemos decidido|decidimos|acordamos|he decidido) (?:.+ .+)

@@ -23,8 +23,7 @@ attribute | (?:mon|ma) (?P<y>\w+(?: \w+)? préférée?|objectif|but) est (?:de |
 about | (?:(?:mon anniversaire est|je suis née?) le .+)|(?:(?:je viens|je suis originaire) (?:de |d'|du |des )|(?:je suis née?|j'ai grandi) (?:à|en|
  au) )(?:(?-i:[A-Z]).+)|je (?:travaille<ADV> comme|parle<ADV> (?!avec|de|à|trop|beaucoup)) ?.+|je suis<ADV> (?:allergique .+|végane?|végan|
  végétarien(?:ne)?|diabétique|daltonien(?:ne)?|gauch(?:er|ère)|mariée?.*|divorcée?|retraitée?|(?:une? )?\w{3,}(?:eur|euse|rice|iste|ienne?|ier|ière|
- ecin|ocate?|logue|tecte)(?: .+)?)|j'ai (?:(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|frère|sœur|chien|chat|cheva|allergie)\w*.*|
- du diabète)
+ ecin|ocate?|logue|tecte)(?: .+)?)|j'ai (?:(?:une?|deux|trois|quatre|cinq|\d+) (?:\w+ )?(?:enfant|fille|frère|sœur|chien|chat|allergie)\w*.*)
 preference | je préfère<ADV> (?P<x>.+?)(?: (?:à|au|aux|plutôt que|au lieu de) (?P<y>.+))?
 liking | (?:j'aime|j'adore|je déteste|je hais|je n'aime pas)(?: bien| beaucoup| vraiment| trop)? (?!que|quand|comment|bien\Z)(?P<x>.+)
 change | (?:je n'utilise plus|j'ai arrêté d'utiliser) (?P<x>.+)
