@@ -106,7 +106,7 @@ def test_tool_calls_of_document_000_are_taken(tmp_path: Path) -> None:
         session.record(session.assemble("I live in Ohio.").incoming, "Noted.")
         engine.run_jobs()
         found = session.memory({"action": "search", "query": "Ohio", "n_results": 5})
-        assert "The user lives in Ohio. (just now" in found.text
+        assert "The user: I live in Ohio. (just now" in found.text
         assert "nothing relevant" in session.memory(RECENT).text
         assert "ids look like m17" in session.history({"action": "recall", "summary_id": "..."}).text
 

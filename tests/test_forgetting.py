@@ -87,7 +87,7 @@ def test_forgotten_message_stands_in_no_file_and_is_told_by_nobody(tmp_path: Pat
         assert {"turns.txt", "kept.db-wal"} <= {*found_in(tmp_path)}
         assert len([name for name in found_in(tmp_path) if name.startswith("journal/")]) == 2
         gone = session.forget(0, reason="asked")
-        assert len(gone.facts) == 1
+        assert len(gone.facts) == 2
         assert {Path(name).name for name in gone.files} >= {"turns.txt"}
         assert found_in(tmp_path) == []
         for one in (other, session, engine.session("ann/3", window_tokens=8_192, scope=ANN)):

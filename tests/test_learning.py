@@ -78,10 +78,10 @@ def test_changed_preference_is_found_with_the_old_one_as_history(tmp_path: Path)
         engine.run_jobs()
         asked = {"action": "search", "query": "does the user prefer tabs or spaces?"}
         found = session.memory(asked, now=1.7e9 + 5 * 86_400).text
-        assert "The user prefers spaces. (until 1 day ago: The user prefers tabs.) (1 day ago, m0" in found
+        assert "The user: I prefer spaces. (until 1 day ago: The user: I prefer tabs.) (1 day ago, m0" in found
         past = session.memory({"action": "list", "past": True}, now=1.7e9 + 5 * 86_400).text
-        assert "(until 1 day ago: The user prefers tabs.) replaced by f-" in past
-        assert "The user lives in Lisbon. (5 days ago, m0 of session monday)" in past
+        assert "(until 1 day ago: The user: I prefer tabs.) replaced by f-" in past
+        assert "The user: I live in Lisbon. (5 days ago, m0 of session monday)" in past
         assert held(engine, BEN) == held(engine, Scope()) == []
 
 
@@ -90,7 +90,7 @@ def test_thread_reads_behind_record() -> None:
     with squidbot.load({}) as engine:
         session = engine.session("s", scope=ANN)
         session.record(user("I live in Lisbon."), "Noted.")
-        assert until(lambda: held(engine) == ["The user lives in Lisbon."])
+        assert until(lambda: held(engine) == ["The user: I live in Lisbon."])
     assert "squidbot-jobs" not in {thread.name for thread in threading.enumerate()}
 
 
@@ -107,14 +107,14 @@ def test_turns_that_follow_each_other_fast_share_the_reading(monkeypatch: pytest
     with squidbot.load({}) as engine:
         session = engine.session("s", scope=ANN)
         session.record(user("I live in Lisbon."))  # what the reading needs is imported once
-        assert until(lambda: held(engine) == ["The user lives in Lisbon."])
+        assert until(lambda: held(engine) == ["The user: I live in Lisbon."])
         began, before = time.monotonic(), len(readings)
         for number in range(100):
             session.record(user(f"What is {number} + 2?"), "Noted.")
             time.sleep(0.002)  # the model answers
         session.record(user("I prefer tabs."))
         most = (time.monotonic() - began) / REST_SECONDS + 2
-        assert until(lambda: held(engine)[1:] == ["The user prefers tabs."])
+        assert until(lambda: held(engine)[1:] == ["The user: I prefer tabs."])
         # What has read something looks once more.
         assert len(readings) - before <= 2 * most
 
@@ -140,7 +140,7 @@ def test_facts_are_read_where_the_settings_want_it(memory: dict[str, object], sc
         if memory.get("enabled", True) and memory.get("extract") != "off":
             engine.run_jobs()
             engine.run_jobs(session)
-            assert held(engine, scope) == (["The user lives in Lisbon."] if reads else [])
+            assert held(engine, scope) == (["The user: I live in Lisbon."] if reads else [])
         else:
             with pytest.raises(ConfigError):
                 engine.run_jobs()
@@ -156,8 +156,8 @@ def test_what_says_nearly_the_same_is_merged_where_settings_want_it(*, merge: bo
         for text in ("to deploy the parser from the blue cluster", "to deploy the new parser from the blue cluster"):
             session.record(user(f"We decided {text}."), "Good.")
             engine.run_jobs()
-        older = "Decided to deploy the parser from the blue cluster."
-        newer = "Decided to deploy the new parser from the blue cluster."
+        older = "The user: We decided to deploy the parser from the blue cluster."
+        newer = "The user: We decided to deploy the new parser from the blue cluster."
         assert held(engine) == ([newer] if merge else [older, newer])
         assert len(host.causes(events.FACTS_MERGED)) == merge
         assert older in session.memory({"action": "list", "past": True}).text
@@ -222,7 +222,7 @@ def test_model_of_the_settings_reads_beside_the_rules() -> None:
     with squidbot.load(by_model(), extensions=[Host(llm)]) as engine:
         engine.session("s", scope=ANN).record(user(SAID), "How lovely.")
         assert len(engine.run_jobs()) == 2
-        assert held(engine) == ["The user likes tea.", "The user's boat is called Nina."]
+        assert held(engine) == ["The user: I like tea.", "The user's boat is called Nina."]
         assert engine.run_jobs() == ()
     assert len(llm.prompts) == 1
 
@@ -237,7 +237,7 @@ def test_model_that_fails_is_told_and_never_content(answer: str | LLMError) -> N
         assert [job.succeeded for job in engine.run_jobs()] == [True, False]
         assert engine.run_jobs() == ()
         assert len(engine.run_jobs(reason="request")) == 1
-        assert held(engine) == ["The user likes tea."]
+        assert held(engine) == ["The user: I like tea."]
         assert len(host.causes(events.FACTS_ERROR)) == 2
 
 
@@ -256,7 +256,7 @@ def test_rules_do_not_wait_for_a_model_that_hangs() -> None:
     session.record(user("I like tea."), "Good.")
     assert asked.wait(10.0)
     session.record(user("I live in Lisbon."), "Nice.")
-    assert until(lambda: held(engine) == ["The user likes tea.", "The user lives in Lisbon."])
+    assert until(lambda: held(engine) == ["The user: I like tea.", "The user: I live in Lisbon."])
     before = time.monotonic()
     engine.close(0.2)
     assert time.monotonic() - before < 5.0
@@ -289,7 +289,7 @@ def test_forgotten_message_takes_its_facts_along(tmp_path: Path) -> None:
         forgotten = session.forget(0)
         assert len(forgotten.facts) == 1
         assert host.causes(events.FACTS_FORGOTTEN) == [*forgotten.facts]
-        assert held(engine) == ["The user likes zebrafish."]
+        assert held(engine) == ["The user: I like zebrafish."]
         assert "Lisbon" not in session.memory({"action": "list", "past": True}).text
         assert engine.run_jobs() == ()
     with squidbot.load({**settings, "memory": {"enabled": False}}) as engine:
@@ -411,7 +411,7 @@ def test_standing_order_is_told_to_the_host_once_with_its_sentence() -> None:
         session.record(user("I live in Ulm."), "Fine.")
         engine.run_jobs()
         (cause,) = host.causes(events.TRAIT_LEARNED)
-        assert traits(engine) == ["Always answer in French."]
+        assert traits(engine) == ["From now on, reply in French."]
     assert cause.startswith("m0, f-")
     assert cause.endswith(": From now on, reply in French please")
 

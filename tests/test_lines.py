@@ -83,18 +83,18 @@ def test_what_a_left_line_replaced_holds_again() -> None:
         line = session.branch("m2")
         assert "live" in listed(session)
         assert "Lisbon" in listed(session)
-        assert "Rome" not in listed(session) + searched(session, "the user lives in")
-        assert "Lisbon" in searched(session, "the user lives in")
+        assert "Rome" not in listed(session) + searched(session, "I live in")
+        assert "Lisbon" in searched(session, "I live in")
         turn(session, "I live in Oslo now.", NOW + 5)
         engine.run_jobs()
         assert "Oslo" in listed(session)
         session.switch(0)
-        now = searched(session, "the user lives in")
+        now = searched(session, "I live in")
         assert "Oslo" not in now + listed(session)
         assert "Rome" in now
-        assert "Oslo" not in searched(session, "the user lives in", past=True)
+        assert "Oslo" not in searched(session, "I live in", past=True)
         session.switch(line)
-        assert "Rome" not in listed(session) + searched(session, "the user lives in")
+        assert "Rome" not in listed(session) + searched(session, "I live in")
         assert "Oslo" in listed(session)
 
 

@@ -31,6 +31,7 @@ import squidbot
 from squidbot.cli.export import FORMS, Left
 from squidbot.cli.open_store import shown_messages
 from squidbot.core.memory import extract
+from squidbot.core.own_words import SENTENCE_CHARS
 from squidbot.core.recall.search import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
@@ -77,7 +78,10 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
     "core.recall.search.may_have_phrase": [],  # tried below
     "core.recall.history._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
     "core.summaries._stands_in": [r"(?<!\w)aa(?!\w)"],
-    "core.memory.extract._compiled": [extract._compiled(rule.pattern) for rule in extract.RULES],
+    "core.memory.extract._compiled": [
+        pattern for table in extract.LANGUAGES for _, pattern in extract._language(table)[1]
+    ],
+    "core.memory.extract.doubts": [extract._language(table)[0] for table in extract.LANGUAGES],
     "core.redaction._compiled": [shape for _, shape in _compiled()],
     "core.redaction._behind": [named for _, named in Redactor()._named],
     "core.redaction._own": [],  # what a user sets
@@ -94,7 +98,13 @@ CALLED_BY = dict.fromkeys(
     "match",
 )
 # Callers give these no longer texts.
-SHORT = {"replay.metrics._LITERAL": 400, "adapters.yaml._Dumper": 200}
+SHORT = {
+    "replay.metrics._LITERAL": 400,
+    "adapters.yaml._Dumper": 200,
+    "core.memory.extract._compiled": extract.CLAUSE_CHARS,
+    "core.memory.extract.doubts": SENTENCE_CHARS,
+    "core.memory.extract._ANY": SENTENCE_CHARS,
+}
 # Rooms that import packages of hosts and providers, which takes longer than all that is tried here by default.
 HEAVY = re.compile(r"squidbot\.(?:plugins|chat|adapters\.(?!stdlib|sqlite3|yaml)|cli\.model)\b")
 

@@ -717,9 +717,9 @@ def test_facts_are_where_the_sessions_are(postgresql: str, tmp_path: Path, monke
         assert provider_of(other.wired.loaded) == ("psycopg", "")
         session = other.session("t", scope=ANN)
         asked = {"action": "search", "query": "user lives Lisbon"}
-        assert "The user lives in Lisbon." in session.memory(asked).text
+        assert "The user: I live in Lisbon." in session.memory(asked).text
         assert len(other.forget_user("ann").facts) == 1
-        assert "The user lives in Lisbon." not in session.memory(asked).text
+        assert "The user: I live in Lisbon." not in session.memory(asked).text
     assert [event for event in heard.events if event.name == events.DEGRADED] == []
 
 

@@ -90,7 +90,7 @@ def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callabl
     talk.type("/goals dance")
     talk.wait("for example /goals set")
     talk.type("/memory Trieste")
-    assert "lives in Trieste" in talk.wait("scores are guesses")
+    assert "live in Trieste" in talk.wait("scores are guesses")
     talk.type("/frobnicate")
     talk.wait("! unknown command /frobnicate; there are /undo, /compact")
     talk.type("/help")

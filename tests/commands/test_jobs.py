@@ -244,7 +244,7 @@ def test_jobs_list_messages_to_be_read_for_facts_and_read_them(said: Callable[..
     assert result.output.startswith("2 messages read for facts; learned 2 facts\n")
     assert json.loads(said("--json").output)["facts"] == []
     listed = CliRunner().invoke(main, ["memory", "list", "--user", "ann", "--bot", "helper"])
-    assert "The user lives in Lisbon." in listed.output
+    assert "The user: I live in Lisbon." in listed.output
     assert said("ann/1").output.startswith("nothing is due\n")
 
 

@@ -67,7 +67,7 @@ def test_fact_of_another_line_is_marked() -> None:
         engine.run_jobs()
         session.branch("m2")
     shown = run("list", "--user", "ann", "--store", STORE).stdout
-    assert "lives in Rome. (just now, m2 of session s, on another line)" in shown
+    assert "live in Rome. (just now, m2 of session s, on another line)" in shown
 
 
 def test_nothing_relevant_is_said_and_is_exit_code_1() -> None:

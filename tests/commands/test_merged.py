@@ -108,7 +108,7 @@ def test_show_says_why_a_fact_is_there(tmp_path: Path, monkeypatch: pytest.Monke
         engine.run_jobs()
         (fact,) = engine.wired.remembering.store.from_session("chat/1")
     shown = run("show", fact.memory_id)
-    assert shown.output.startswith(f"{fact.memory_id}: The user lives in Lisbon.\n")
+    assert shown.output.startswith(f"{fact.memory_id}: The user: I live in Lisbon.\n")
     assert "rule 'home'" in shown.output
     assert "m0 of session chat/1" in shown.output
     (told,) = json.loads(run("show", fact.memory_id, "--json").output)["memories"]

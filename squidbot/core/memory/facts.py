@@ -1,4 +1,4 @@
-"""Candidates for memories, and the English that rules need: tails trimmed, "my" turned to "their"."""
+"""Candidates for memories, and how their words are compared."""
 
 from __future__ import annotations
 
@@ -18,119 +18,29 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 
-# English for rules.
+# Words of facts, compared.
 
-MOST_CHARS = 160
 _NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
-# Text that follows a fact, with one space between words: a run of spaces would be tried in many ways.
-_BEHIND: Final = re.compile(
-    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|whereas|"
-    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|do))\b|"
-    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|there|"
-    r"then|(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
-    re.IGNORECASE | re.DOTALL,
-)
-_FILLER: Final = re.compile(
-    r"(?<![\s,])[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|"
-    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|"
-    r"a lot|very much|so much|the most|best)\Z",
-    re.IGNORECASE,
-)
-_TURNS: Final = {
-    "my": "their", "mine": "theirs", "me": "them", "i": "they", "myself": "themselves", "i'm": "they are",
-    "i've": "they have", "i'll": "they will", "i'd": "they would", "our": "their", "ours": "theirs",
-    "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
-}  # fmt: skip
-_THIRD_PERSON: Final = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
-_SAYS_I_AM: Final = re.compile(r"\bi\s+am\b", re.IGNORECASE)
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
-_NOT_NAMES: Final = frozenset(
-    ("not", "on", "in", "at", "the", "a", "an", "is", "also", "just", "so", "here", "there", "too", "unknown", "secret",
-     "private", "important", "irrelevant", "listed", "missing", "wrong", "misspelled", "spelled", "mentioned", "back",
-     "later", "when", "if", "tomorrow", "maybe", "today", "now", "up", "out", "crazy", "stupid", "old", "happy", "sad",
-     "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
-     "whatever", "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
-)  # fmt: skip
-_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++|(?!))*+\.?\Z")
-_PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
-_MOST_NAME_WORDS = 4
-# Things that people move to and that are no place: "I moved to Rust".
-_NO_PLACES: Final = frozenset(
-    ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
-     "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
-     "neovim", "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb",
-     "redis", "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion",
-     "obsidian", "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte",
-     "django", "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun",
-     "deno", "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
-)  # fmt: skip
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
 # Opposites: one replaces the other.
 _CONTRASTS: Final = tuple(
     frozenset(pair.split("/"))
     for pair in (
-        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
-        "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
+        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes", "cats/dogs",
+        "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing", "metric/imperial",
         "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
-        "window seats/aisle seats", "window seat/aisle seat", "email/phone", "cats/dogs", "city/countryside",
-        "formal/informal", "british english/american english", "24-hour clock/12-hour clock",
+        "window seats/aisle seats", "window seat/aisle seat", "city/countryside",
+        "british english/american english", "24-hour clock/12-hour clock", "formal/informal", "email/phone",
     )
 )  # fmt: skip
 _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 
-def trimmed(tail: str) -> str:
-    """Return the end of a clause without the text after its fact; "" if it is longer than 160 characters."""
-    bare = first_thought(tail).strip(' ,.;:!*_`"')
-    while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
-        bare = less
-    return bare if len(bare) <= MOST_CHARS else ""
-
-
-def first_thought(text: str) -> str:
-    """Return a text up to a reason, a reservation, or another thought."""
-    return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
-
-
-def in_third_person(text: str) -> str:
-    """Return words of the first and second person in the third."""
-    sentence = _SAYS_I_AM.sub("they are", text)
-    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), sentence)
-
-
 def sentence_of(text: str) -> str:
     """Return a text as a sentence, with a capital and a stop."""
     words = text.strip()
-    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?')) else '.'}"
-
-
-def conjugated(phrase: str) -> str:
-    """Return a phrase with its first word, a verb, in the third person: "try it" as "tries it"."""
-    verb, space, rest = phrase.partition(" ")
-    if verb in _THIRD_PERSON:
-        form = _THIRD_PERSON[verb]
-    elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        form = f"{verb[:-1]}ies"
-    else:
-        form = f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh")) else f"{verb}s"
-    return f"{form}{space}{rest}"
-
-
-def is_name(text: str, *, capital: bool = False) -> bool:
-    """Return whether a text may be a person's name; with `capital` only if it is written as one."""
-    words = text.split()
-    if not 1 <= len(words) <= _MOST_NAME_WORDS:
-        return False
-    if not all(_NAME_PART.match(word) and word.lower() not in _NOT_NAMES for word in words):
-        return False
-    return (len(words) == 1 and not capital) or all(word[:1].isupper() or word in _PARTICLES for word in words)
-
-
-def is_place(text: str) -> bool:
-    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
-    words = text.removeprefix("the ").split()
-    inner = all(word[:1].isupper() or word.islower() for word in words)
-    return bool(words) and words[0][:1].isupper() and inner and words[0].lower().strip(",.") not in _NO_PLACES
+    stop = "." if words[-1:] < "\u3000" else "\u3002"
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?', stop)) else stop}"
 
 
 def key_of(text: str) -> str:
@@ -207,7 +117,7 @@ class FactCandidate:
         first_seq, last_seq: the messages that say it.
         time: when it was said, in seconds since 1970; `None` if unknown.
         slot: what it is about, as "user/home": a newer fact about the same replaces it. "" if that is open.
-        ends: slots of facts that it ends.
+        ends: slots of facts that it ends, behind `=` the words that these must have.
         changes: whether its words say that something is new.
         trait: whether it is about the assistant's behaviour.
         replaces: the id of the memory that it replaces, if that is known, otherwise "".

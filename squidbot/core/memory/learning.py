@@ -279,7 +279,6 @@ class ModelReader:
 # Candidates are compared with the newest memories of each category, and with what a search for their words finds.
 NEWEST, SEARCHED = 200, 10
 _PREFERS: Final = "/prefers/"
-_GONE: Final = frozenset({"no", "longer"})
 
 
 class LearningContext(NamedTuple):
@@ -493,10 +492,11 @@ def _replaces(candidate: FactCandidate, memory: Memory) -> bool:
         return False
     if slot == candidate.slot:
         return True
-    if slot in candidate.ends:
-        # A slot without a value, as "user/home", ends only a memory with the candidate's words: who no longer lives in
-        # Paris may live in Berlin.
-        return slot.count("/") > 1 or set(words_of(candidate.text)) - _GONE <= set(words_of(memory.text))
+    for end in candidate.ends:
+        # Who no longer lives in Paris may live in Berlin.
+        ended, _, words = end.partition("=")
+        if slot == ended:
+            return set(words_of(words)) <= set(words_of(memory.text))
     subject, prefers, new = candidate.slot.partition(_PREFERS)
     if not prefers or not slot.startswith(subject + _PREFERS):
         return False

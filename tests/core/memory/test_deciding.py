@@ -36,28 +36,28 @@ def held(store: SessionContext) -> list[str]:
 
 
 CHANGES = [
-    (["I live in Paris", "I moved to Berlin"], ["The user lives in Berlin."]),
-    (["I prefer tabs", "I now prefer spaces"], ["The user prefers spaces."]),
-    (["I prefer tabs over spaces", "I prefer spaces"], ["The user prefers spaces."]),
-    (["I prefer short emails", "I now prefer long emails"], ["The user prefers long emails."]),
-    (["I prefer Python for scripts", "I prefer Lua for scripts"], ["The user prefers Lua for scripts."]),
-    (["I like tea", "I don't like tea"], ["The user dislikes tea."]),
-    (["I use vim", "I switched from vim to helix"], ["The user uses helix, no longer vim."]),
-    (["I use vim", "I no longer use vim"], ["The user no longer uses vim."]),
-    (["I use vim", "I stopped using vim"], ["The user no longer uses vim."]),
-    (["I live in Paris", "I no longer live in Paris"], ["The user no longer lives in Paris."]),
-    (["I no longer live in Paris", "I live in Paris"], ["The user lives in Paris."]),
-    (["I work at Acme", "I don't work at Acme anymore"], ["The user no longer works at Acme."]),
-    (["I always eat meat", "I don't eat meat"], ["The user doesn't eat meat."]),
-    (["My timezone is CET", "My time zone is EST"], ["The user's time zone is EST."]),
-    (["I no longer use vim", "I use vim"], ["The user uses vim."]),
-    (["I always eat meat", "I never eat meat"], ["The user never eats meat."]),
-    (["My favourite colour is red", "My favourite colour is blue"], ["The user's favourite colour is blue."]),
-    (["We use Redis for caching", "We use SQLite for caching"], ["The project uses SQLite for caching."]),
-    (["The deploy branch is main", "The deploy branch is next"], ["The deploy branch is next."]),
-    (["Always answer in German", "From now on, answer in English"], ["Always answer in English."]),
-    (["I work at Acme", "I joined Globex"], ["The user works at Globex."]),
-    (["I'm 34", "I'm 35"], ["The user is 35 years old."]),
+    (["I live in Paris", "I moved to Berlin"], ["The user: I moved to Berlin."]),
+    (["I prefer tabs", "I now prefer spaces"], ["The user: I now prefer spaces."]),
+    (["I prefer tabs over spaces", "I prefer spaces"], ["The user: I prefer spaces."]),
+    (["I prefer short emails", "I now prefer long emails"], ["The user: I now prefer long emails."]),
+    (["I prefer Python for scripts", "I prefer Lua for scripts"], ["The user: I prefer Lua for scripts."]),
+    (["I like tea", "I don't like tea"], ["The user: I don't like tea."]),
+    (["I use vim", "I switched from vim to helix"], ["The user: I switched from vim to helix."]),
+    (["I use vim", "I no longer use vim"], ["The user: I no longer use vim."]),
+    (["I use vim", "I stopped using vim"], ["The user: I stopped using vim."]),
+    (["I live in Paris", "I no longer live in Paris"], ["The user: I no longer live in Paris."]),
+    (["I no longer live in Paris", "I live in Paris"], ["The user: I live in Paris."]),
+    (["I work at Acme", "I don't work at Acme anymore"], ["The user: I don't work at Acme anymore."]),
+    (["I always eat meat", "I don't eat meat"], ["The user: I don't eat meat."]),
+    (["My timezone is CET", "My time zone is EST"], ["The user: My time zone is EST."]),
+    (["I no longer use vim", "I use vim"], ["The user: I use vim."]),
+    (["I always eat meat", "I never eat meat"], ["The user: I never eat meat."]),
+    (["My favourite colour is red", "My favourite colour is blue"], ["The user: My favourite colour is blue."]),
+    (["We use Redis for caching", "We use SQLite for caching"], ["The user: We use SQLite for caching."]),
+    (["The deploy branch is main", "The deploy branch is next"], ["The user: The deploy branch is next."]),
+    (["Always answer in German", "From now on, answer in English"], ["From now on, answer in English."]),
+    (["I work at Acme", "I joined Globex"], ["The user: I joined Globex."]),
+    (["I'm 34", "I'm 35"], ["The user: I'm 35."]),
 ]
 
 BESIDE = [
@@ -115,7 +115,7 @@ def test_change_back_is_a_change() -> None:
     """Three facts, the last of which holds."""
     store = shelf()
     taught(store, "I live in Oslo", "I live in Bonn", "I live in Oslo")
-    assert held(store) == ["The user lives in Oslo."]
+    assert held(store) == ["The user: I live in Oslo."]
     assert len(store.memories) == 3
 
 
@@ -125,7 +125,7 @@ def test_changes_within_one_exchange_follow_each_other() -> None:
     (outcome,) = taught(store, "I live in Oslo. I moved to Bonn. I live in Graz.")
     first, second, third = outcome.memories
     assert (second.supersedes, third.supersedes) == (first.memory_id, second.memory_id)
-    assert held(store) == ["The user lives in Graz."]
+    assert held(store) == ["The user: I live in Graz."]
 
 
 HOMES = ["I moved to Berlin", "I no longer live in Paris", "I live in Paris"]
@@ -136,7 +136,7 @@ def test_fact_takes_the_places_of_all_that_it_ends(texts: list[str]) -> None:
     """Whoever lives in Paris lives nowhere else, and has not left it; said one by one, or at once."""
     store = shelf()
     taught(store, *texts)
-    assert held(store) == ["The user lives in Paris."]
+    assert held(store) == ["The user: I live in Paris."]
     assert len(store.memories) == 3
 
 
@@ -145,7 +145,7 @@ def test_what_had_taken_a_place_gives_it_on() -> None:
     store = shelf()
     taught(store, "I moved to Berlin. I no longer live in Paris. I live in Paris. I live in Rome.")
     (new,) = store.listed(View(ANN))
-    assert new.text == "The user lives in Rome."
+    assert new.text == "The user: I live in Rome."
     assert not any(store.memories[place.superseded_by].superseded_by for place in taken_places(store))
 
 
@@ -215,7 +215,7 @@ def test_facts_of_another_user_are_neither_compared_nor_replaced() -> None:
 
 def test_memory_that_was_added_by_hand_counts_by_its_words() -> None:
     """It has no slot."""
-    store = shelf(fact("The user likes tea."))
+    store = shelf(fact("The user: I like tea."))
     (outcome,) = taught(store, "I like tea")
     assert outcome.memories == ()
 

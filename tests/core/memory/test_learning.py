@@ -115,13 +115,13 @@ def test_messages_are_read_once_and_say_where_facts_are_from() -> None:
     assert chat.study().unread() == UnreadMessages("s", RULES, 0, 1)
     (done,) = chat.study().by_rules(NOW)
     (fact,) = (memory for memory in done.memories if memory.category == "core")
-    assert (fact.text, fact.trust, fact.scope, fact.time) == ("The user lives in Oslo.", "user", ANN, NOW)
+    assert (fact.text, fact.trust, fact.scope, fact.time) == ("The user: I live in Oslo.", "user", ANN, NOW)
     assert (fact.sources[0].session_id, fact.sources[0].first_seq, fact.reason) == ("s", 0, "rule 'home'")
     assert chat.study().unread() is None
     assert chat.learn() == []
     mark = chat.memories.mark("s", RULES)
     assert mark is not None
-    assert (mark.next_seq, mark.version) == (2, "1")
+    assert (mark.next_seq, mark.version) == (2, "2")
     (told,) = chat.heard.events
     assert told.name == events.FACTS_LEARNED
     assert "Oslo" not in told.cause
@@ -132,11 +132,11 @@ def test_changed_preference_takes_the_place_of_the_old_one() -> None:
     """In a later portion, and visibly."""
     chat = Chat()
     chat.say("I prefer tabs", whose=ANN)
-    assert chat.learn() == ["The user prefers tabs."]
+    assert chat.learn() == ["The user: I prefer tabs."]
     chat.say("I now prefer spaces")
-    assert chat.learn() == ["The user prefers spaces."]
-    assert chat.held() == ["The user prefers spaces."]
-    assert chat.held(past=True) == ["The user prefers tabs.", "The user prefers spaces."]
+    assert chat.learn() == ["The user: I now prefer spaces."]
+    assert chat.held() == ["The user: I now prefer spaces."]
+    assert chat.held(past=True) == ["The user: I prefer tabs.", "The user: I now prefer spaces."]
 
 
 def test_messages_are_of_whom_they_were_recorded_for() -> None:
@@ -146,8 +146,8 @@ def test_messages_are_of_whom_they_were_recorded_for() -> None:
     chat.say("I live in Bergen.", whose=BEN)
     chat.say("I like tea.", whose=ANN)
     assert len(chat.learn()) == 3
-    assert chat.held(ANN) == ["The user lives in Oslo.", "The user likes tea."]
-    assert chat.held(BEN) == ["The user lives in Bergen."]
+    assert chat.held(ANN) == ["The user: I live in Oslo.", "The user: I like tea."]
+    assert chat.held(BEN) == ["The user: I live in Bergen."]
 
 
 def test_messages_of_nobody_are_read_only_where_that_is_asked_for() -> None:
@@ -158,8 +158,8 @@ def test_messages_of_nobody_are_read_only_where_that_is_asked_for() -> None:
     assert chat.study().unread() is None
     other = Chat("t")
     other.say("I live in Oslo.")
-    assert other.learn(reads=lambda _: True) == ["The user lives in Oslo."]
-    assert other.held(Scope()) == ["The user lives in Oslo."]
+    assert other.learn(reads=lambda _: True) == ["The user: I live in Oslo."]
+    assert other.held(Scope()) == ["The user: I live in Oslo."]
 
 
 @pytest.mark.parametrize("anonymous", [True, False])
@@ -168,7 +168,7 @@ def test_messages_before_anybody_was_known_are_nobodys(anonymous: bool) -> None:
     chat = Chat()
     chat.say("I live in Oslo.")
     chat.say("I like tea.", whose=ANN)
-    assert chat.learn(reads=lambda scope: anonymous or bool(scope.user)) == ["The user likes tea."]
+    assert chat.learn(reads=lambda scope: anonymous or bool(scope.user)) == ["The user: I like tea."]
 
 
 def test_secrets_are_taken_out_before_anything_is_stored() -> None:
@@ -291,7 +291,7 @@ def test_of_two_who_read_the_same_one_stores_it() -> None:
     others: list[str] = []
     chat.memories = Interrupted(lambda: others.extend(chat.learn()))
     assert chat.learn() == []
-    assert others == ["The user lives in Oslo."]
+    assert others == ["The user: I live in Oslo."]
     assert len(chat.every()) == 1
 
 
@@ -307,7 +307,7 @@ def test_failure_of_the_store_leaves_the_mark() -> None:
     with pytest.raises(StoreError, match="disk is full"):
         chat.learn()
     assert chat.memories.mark("s", RULES) is None
-    assert chat.learn() == ["The user lives in Oslo."]
+    assert chat.learn() == ["The user: I live in Oslo."]
 
 
 def test_another_session_of_the_same_id_is_read_from_its_beginning() -> None:
@@ -318,8 +318,8 @@ def test_another_session_of_the_same_id_is_read_from_its_beginning() -> None:
     chat.transcripts = InMemoryStore()
     row = replace(made_message(0, "I like tea."), time=NOW + 99)
     chat.transcripts.append("s", 0, [row], [SCOPE.record(0, ScopeChange(0, ANN))])
-    assert chat.learn() == ["The user likes tea."]
-    assert chat.held() == ["The user lives in Oslo.", "The user likes tea."]
+    assert chat.learn() == ["The user: I like tea."]
+    assert chat.held() == ["The user: I live in Oslo.", "The user: I like tea."]
 
 
 def test_message_that_no_codec_reads_is_an_error() -> None:
@@ -343,7 +343,7 @@ def test_forgotten_message_takes_the_facts_along_that_only_it_says() -> None:
     assert len(chat.memories.forget_messages("s", [0])) == 1
     chat.unmark()  # all is read once more
     assert chat.learn() == []
-    assert chat.held(past=True) == ["The user prefers spaces.", "The user likes tea."]
+    assert chat.held(past=True) == ["The user: I now prefer spaces.", "The user: I like tea."]
     assert chat.memories.forget_messages("s", [0, 7]) == chat.memories.forget_messages("t", [1]) == []
 
 
@@ -386,7 +386,7 @@ def test_fact_forgotten_while_it_is_said_again_is_learned_anew() -> None:
     held = chat.memories
     chat.memories = Interrupted(lambda: chat.memories.forget_messages("s", [0]))
     chat.memories.__dict__.update({name: value for name, value in vars(held).items() if name != "happens"})
-    assert chat.learn() == ["The user lives in Oslo."]
+    assert chat.learn() == ["The user: I live in Oslo."]
     assert [one.sources for one in chat.every()] == [(Source("s", 1, 1),)]
 
 
@@ -433,7 +433,7 @@ def test_model_reads_beside_the_rules_and_is_told_what_is_known() -> None:
     (done,) = chat.study(model=ModelReader(llm)).by_model(NOW)
     assert [memory.text for memory in done.memories] == ["The user's house is yellow."]
     assert done.memories[0].reason.startswith("a language model")
-    assert "The user likes tea." in llm.prompts[0]
+    assert "The user: I like tea." in llm.prompts[0]
     assert "hunter22" not in llm.prompts[0]
     mark = chat.memories.mark("s", MODEL)
     assert mark is not None
@@ -456,7 +456,7 @@ def test_model_that_fails_leaves_its_mark_and_the_session_rests() -> None:
     assert len(list(study.by_model(NOW + 11))) == 1
     assert rests.rests("s", NOW + 30)
     assert not rests.rests("s", NOW + 32)
-    assert chat.learn() == ["The user lives in Oslo."]
+    assert chat.learn() == ["The user: I live in Oslo."]
     good = ModelReader(ScriptedLLM(answered()))
     (done,) = chat.study(model=good, rests=rests).by_model(NOW + 32)
     assert done.succeeded
