@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.memory.days import day_of
 from squidbot.core.memory.search import (
     CANDIDATES,
-    FAMILY,
+    RELATED,
     INSTRUCTIONS,
     LENGTH_SHARE,
     NEAREST,
@@ -180,7 +180,7 @@ class Index:
         wanted = lookups(query)
         for term in query.terms:
             for other in sorted(self._families.get(root(term), ())):
-                wanted[other] = max(FAMILY, wanted.get(other, 0.0))
+                wanted[other] = max(RELATED, wanted.get(other, 0.0))
         tells_of = {
             term: near * idf(len(self._postings[term]), len(self._candidates))
             for term, near in wanted.items()

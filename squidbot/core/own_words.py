@@ -15,6 +15,8 @@ MOST_CHARS = 20_000
 # Nobody writes a paragraph like this about himself, and who sends so much text has pasted most of it.
 PARAGRAPH_CHARS, MESSAGE_CHARS = 800, 3_000
 SENTENCE_CHARS = 600
+# Beside a line with a marker stands no more than a remark.
+REMARK_CHARS = 400
 # A message that is one sentence: a standing order takes no more.
 ALONE_CHARS = 240
 _COURTESY: Final = re.compile(
@@ -247,7 +249,7 @@ def _is_message(text: str) -> bool:
     beside = "\n".join("" if _MARKED.match(line) else line for line in text.replace("\r\n", "\n").split("\n"))
     paragraphs = [paragraph.strip() for paragraph in _BREAK.split(beside) if paragraph.strip()]
     return (
-        all(len(paragraph) <= SENTENCE_CHARS and not _HEADING.search(paragraph) for paragraph in paragraphs)
+        all(len(paragraph) <= REMARK_CHARS and not _HEADING.search(paragraph) for paragraph in paragraphs)
         and len(paragraphs) <= 1
     )
 

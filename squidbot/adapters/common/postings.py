@@ -13,15 +13,17 @@ from squidbot.adapters.common.memories import view_digests
 from squidbot.core.memories import View, passage_of
 from squidbot.core.memory.search import (
     CANDIDATES,
-    FAMILY,
+    INSTRUCTIONS,
     NEIGHBOURS,
     NEIGHBOURS_OF,
     OF_DAYS,
+    RELATED,
     ParsedQuery,
     PreparedPassage,
     Similarity,
     features_of,
     idf,
+    instructs,
     score,
     terms_of,
 )
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import QueryMeaning
 
 
+# The term of standing instructions.
+INSTRUCTION = "_instruction"
 # Positions in rows to look for in one statement: FTS5 takes up to 256 words.
 PLACES_AT_ONCE = 64
 
@@ -45,10 +49,6 @@ class MemoryLists(Protocol):
     @property
     def among(self) -> int:
         """The number of its memories."""
-
-    @property
-    def terms(self) -> int:
-        """The number of their terms in all."""
 
     def newest(self, words: Iterable[Sequence[str]], limit: int) -> list[int]:
         """Return the keys of at most `limit` memories that have each of the words, in any of its forms, newest first.
@@ -61,23 +61,24 @@ class MemoryLists(Protocol):
 
 
 class ViewCounts:
-    """Number of indexed memories of each view, current and history, and of both's terms."""
+    """Number of indexed memories of each view, current and history."""
 
     def __init__(self) -> None:
         """Count none."""
-        self.of_views = defaultdict[int, list[int]](lambda: [0, 0, 0])
+        self.of_views = defaultdict[int, list[int]](lambda: [0, 0])
 
     def terms(self, memory: Memory, sign: int = 1) -> list[str]:
-        """Return what lists know a memory by: its terms, its place, and the roots that they don't show; count it.
+        """Return what lists know a memory by: its terms, its marks, and the roots that they don't show; count it.
 
         `sign`: -1 to remove it.
         """
-        terms = terms_of(memory.text)
         for digest in view_digests(memory.scope):
             self.of_views[digest][bool(memory.superseded_by)] += sign
-            self.of_views[digest][2] += sign * len(terms)
         passage = passage_of(memory)
-        different = dict.fromkeys((*terms, *([_place(passage.group, passage.position)] if passage.group else [])))
+        marks = [INSTRUCTION] if instructs(memory.text) else []
+        if passage.group:
+            marks.append(_place(passage.group, passage.position))
+        different = dict.fromkeys((*terms_of(memory.text), *marks))
         return [*different, *{f"_{root(term)}" for term in different if term[:1] != "_" and root(term) != term}]
 
 
@@ -125,11 +126,6 @@ class TermStatistics:
         """Number of memories in the view."""
         return self._lists.among
 
-    @property
-    def average_terms(self) -> float:
-        """Average number of terms in a memory; above 0."""
-        return max(1.0, self._lists.terms / max(1, self._lists.among))
-
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
         """Count the memories with each term."""
         asked = list(terms)
@@ -168,6 +164,7 @@ def candidates(lists: MemoryLists, query: ParsedQuery, limit: int) -> tuple[list
     lists.expect(
         [
             ([], 1),
+            ([(INSTRUCTION,)], INSTRUCTIONS),
             *(([(term,)], max(PROBED, limit)) for term in query.terms),
             *(([forms], PAIRED) for term in query.terms for forms in (family(term), fellows_of(term)) if forms),
         ]
@@ -202,7 +199,7 @@ def _probe(
     own = set(keys)
     for key in lists.newest([family(term)], PAIRED):
         if key not in own:
-            having[key] += FAMILY * weight
+            having[key] += RELATED * weight
     return ProbedTerm(term, len(keys) < limit, count, weight)
 
 
@@ -263,6 +260,7 @@ def search_memories(  # noqa: PLR0913  # as `MemoryStore.search` has it
     share = FEWER_FRACTION if meant and lists.among > MANY_MEMORIES else 1
     keys, statistics = candidates(lists, query, max(round(CANDIDATES * share), limit))
     best = keys[: round(NEIGHBOURS_OF * share)]
+    keys += lists.newest([(INSTRUCTION,)], INSTRUCTIONS)
     for day in query.days:
         keys += source.of_days(view, day, OF_DAYS)
     keys += source.keys_at(meant) if meant else ()

@@ -60,13 +60,13 @@ READ = (
     "ORDER BY w.first DESC LIMIT asked.rows) w"
 )
 COUNT = (
-    "INSERT INTO {schema}.memory_views AS v(view, live, past, terms) "
-    "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) "
+    "INSERT INTO {schema}.memory_views AS v(view, live, past) "
+    "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) "
     "ON CONFLICT (tenant, view) DO UPDATE SET "
-    "live = v.live + excluded.live, past = v.past + excluded.past, terms = v.terms + excluded.terms"
+    "live = v.live + excluded.live, past = v.past + excluded.past"
 )
 COUNTED = (
-    "SELECT view, live, past, terms, (SELECT number FROM {schema}.memory_rules WHERE tenant = {schema}.tenant()) "
+    "SELECT view, live, past, (SELECT number FROM {schema}.memory_rules WHERE tenant = {schema}.tenant()) "
     "FROM {schema}.memory_views WHERE tenant = {schema}.tenant() AND view = ANY(%s)"
 )
 CLEAR = tuple(
@@ -151,7 +151,7 @@ class MemoryWords:
         self._run(REMOVE, _columns([(word, first) for word, first, keys in written if not keys], 2))
         self._run(PUT, _columns([(word, first, packed_keys(keys)) for word, first, keys in written if keys], 3))
         counts = [(view, *each) for view, each in self._counts.of_views.items()]
-        self._run(COUNT, _columns(counts, 4))
+        self._run(COUNT, _columns(counts, 3))
 
     def _rewritten(self, word: int, rows: dict[int, array[int]]) -> Iterator[tuple[int, list[int]]]:
         """Yield the rows of a list that change: the first possible key, and the keys; none where the row goes."""
@@ -224,11 +224,10 @@ class ViewLists:
         found = server.execute(connection, COUNTED, ([self._owner, self._view],))
         if any(rules != RULES_OF_LISTS for *_, rules in found):
             raise OtherRulesError
-        counts = {number: (live, history, terms) for number, live, history, terms, _ in found}
-        live, history, terms = counts.get(self._view, (0, 0, 0))
-        self._is_whole = (live, history) == counts.get(self._owner, (0, 0, 0))[:2]
+        counts = {number: (live, history) for number, live, history, _ in found}
+        live, history = counts.get(self._view, (0, 0))
+        self._is_whole = (live, history) == counts.get(self._owner, (0, 0))
         self.among = live + (history if past else 0)
-        self.terms = terms * self.among // max(1, live + history)
         self._kinds = (False, True) if past and history else (False,)
         self._lists: defaultdict[int, _List] = defaultdict(_List)
 

@@ -67,13 +67,6 @@ def without_days(text: str) -> str:
     return " ".join((*rest, text[at:]))
 
 
-def asks_when(text: str) -> bool:
-    """Return whether a question asks for a time: it begins with "when", or has "what day" and such somewhere."""
-    words = _TOKEN.findall(text.lower())
-    said = f" {' '.join(words)} "
-    return not _WHEN.isdisjoint(words[:_OPENING_WORDS]) or any(phrase in said for phrase in _WHAT_DAY)
-
-
 # Words.
 
 # What a row has, in this order: the letters on the tape, and the values, of the items of a field; the last ones are for
@@ -170,15 +163,6 @@ ja; 0; 月曜::日 火曜::日 水曜::日 木曜::日 金曜::日 土曜::日 �
 # Chinese and Japanese numbers, to 31.
 _HAN = [tens + one for tens in ("", "十", "二十", "三十") for one in ("", *"一二三四五六七八九")][1:32]
 _HAN[1], _HAN[2] = "二|两|兩", "三|几|幾|数"
-# Questions for a time: what they begin with, and what they have somewhere.
-_OPENING_WORDS = 4
-_WHEN = frozenset(("when", "wann", "quand", "cuándo", "cuando", "quando", "wanneer", "когда"))
-_WHAT_DAYS = """
-date year month datum fecha what_day which_day welche:m_tag:n_tag:r_tag:m_jahr:s_jahr:m_monat:n_monat quel_:jour:mois
-quelle_:année:date qué_:día:mes:año che_:giorno:mese:anno que_:dia:mês:ano welke_:dag:maand welk_jaar
-каком_:году:месяце какой_день какого_числа 什么时候 什麼時候 哪天 哪一天 何时 何時 哪年 哪一年 哪个月 几月
-几号 いつ 何日 何月 何年 何曜日
-"""
 
 # Words, signs, and one by one the characters of writings that part no words. An hour may follow a day: "14T10:00".
 _EASTERN = "\u3040-\u9fff"
@@ -234,7 +218,6 @@ def _language(number: int, row: str) -> _Language:
     return meanings, longest
 
 
-_WHAT_DAY = tuple(f" {' '.join(words)} " for item in _WHAT_DAYS.split() for words in _spelled(item))
 _ROWS = [
     _language(*row) for row in enumerate(_LANGUAGES.replace("|\n", "|").replace("HAN", " ".join(_HAN)).split("\n\n"))
 ]

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.search import CANDIDATES, ParsedQuery, PreparedPassage, features_of, score
+from squidbot.core.memory.search import (
+    CANDIDATES,
+    INSTRUCTION_WORDS,
+    INSTRUCTIONS,
+    ParsedQuery,
+    PreparedPassage,
+    features_of,
+    score,
+)
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
 from squidbot.core.memory.words import synonyms
 from squidbot.core.plan import REMEMBERED, Section
@@ -196,11 +204,14 @@ def _most(
     return MemoryPage(shown, cost_of(shown), tuple(memories[:most]), len(memories) - most)
 
 
+# Quotation marks.
+_UNQUOTED: Final = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb', " "))
+
 # Search in the messages of a session: a store finds whose words match; then they are ranked as memories are.
 
 # How many messages are found by synonyms; and of how many of the best the neighbours are read: 64 found no more.
 SYNONYM_HITS = 64
-NEIGHBOURS_READ = 32
+NEIGHBOURS_READ = 64
 STEPS = (-1, 1, -2, 2)
 # The most characters of payload that are read: about 50 ms.
 READ_CHARS = 1_000_000
@@ -235,13 +246,17 @@ class MessageSearch:
         """
         phrases = read_query(query).phrases
         first = self.transcripts.search(self.session_id, query, CANDIDATES)
+        if phrases and not first:  # nobody said it so: a quoted question is a question
+            query, phrases = query.translate(_UNQUOTED), ()
+            first = self.transcripts.search(self.session_id, query, CANDIDATES)
         try:
             parsed = ParsedQuery.of(query, now)
         except ValueError:  # nothing but data, as hashes
             yield from self._rest(query, first, set())
             return
         is_literal = bool(phrases) or len(parsed.terms) == 1
-        rows, texts, matching = self._read(first, () if is_literal else self._with_synonyms(parsed))
+        others = () if is_literal else (*self._with_synonyms(parsed), *self._instructions())
+        rows, texts, matching = self._read(first, others)
         for seq, chance in self._ranked(query, now, rows, texts, matching):
             if seq in matching or not is_literal:
                 yield rows[seq], chance
@@ -252,6 +267,11 @@ class MessageSearch:
         words = list(dict.fromkeys(synonym.word for term in parsed.terms for synonym in synonyms(term)))[:QUERY_WORDS]
         found = self.transcripts.search(self.session_id, " ".join(words), SYNONYM_HITS) if words else []
         return [match.seq for match in found]
+
+    def _instructions(self) -> Iterator[int]:
+        """Yield the messages with words that standing instructions begin with."""
+        found = self.transcripts.search(self.session_id, INSTRUCTION_WORDS, INSTRUCTIONS)
+        return (match.seq for match in found)
 
     def _read(
         self, first: Sequence[SearchMatch], others: Sequence[int]
@@ -314,9 +334,6 @@ class _MessageStatistics:
 
     def __init__(self, candidates: Sequence[PreparedPassage], matching: set[int], messages: int) -> None:
         self.passages = messages
-        self.average_terms = max(
-            1.0, sum(len(candidate.prepared.terms) for candidate in candidates) / max(1, len(candidates))
-        )
         sample = [candidate for candidate in candidates if int(candidate.passage.key) not in matching]
         self._found = _counts(candidates)
         self._sampled = _counts(sample if len(sample) >= SAMPLE else ())
@@ -361,12 +378,12 @@ def _piece(text: str, terms: Sequence[str]) -> str:
 
 
 def _name(row: StoredMessage) -> str:
-    """Return the name of the speaker, "" if the host gave none."""
+    """Return the name of the speaker, the role if the host gave none."""
     if '"name"' not in row.payload or row.role not in {"user", "assistant"}:
-        return ""
+        return row.role
     try:
         root = json.loads(row.payload)
     except (ValueError, RecursionError):  # a form of an extension
-        return ""
+        return row.role
     name = root.get("name") if isinstance(root, dict) else None
-    return name if isinstance(name, str) else ""
+    return name if isinstance(name, str) and name else row.role

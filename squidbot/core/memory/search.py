@@ -38,27 +38,28 @@ WORD_CHARS = 64
 
 _TOKEN = re.compile(r"[^\W_]++(?:['\u2019][^\W_]++|(?!))*+")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+|[0-9]+")
-# "I" and "you" in English, German, Spanish, French, Russian; in Chinese by the character.
-FIRST_PERSON = frozenset(
-    """
+# "I" and "you" in English, German, Spanish, French and Russian; in Chinese by the character.
+_FIRST = """
 i my me mine we our us ours myself ich mein meine meinen meinem meiner mir mich wir unser unsere yo mi mis mío mía
 nosotros nuestro nuestra je mon ma mes moi nous notre nos я мой моя моё мои мне меня мы наш
-""".split()
-)
-SECOND_PERSON = frozenset(
-    """
+"""
+_SECOND = """
 you your yours yourself du dein deine deinen deinem deiner dir dich tú tu tus usted te toi ton tes vous votre vos ты
 твой твоя тебе тебя вы ваш вам
-""".split()
-)
+"""
+FIRST_PERSON, SECOND_PERSON = frozenset(_FIRST.split()), frozenset(_SECOND.split())
 _I, _YOU = "我", "你您"
 # Names that say what somebody is, and not who: they stand in questions as words.
 ASSISTANTS = frozenset(("assistant", "ai", "bot", "chatbot", "model", "agent"))
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
+# What standing instructions begin with; of Chinese, with no space behind.
+INSTRUCTION_WORDS = (
+    "always never whenever immer niemals siempre nunca toujours jamais всегда никогда 总是 始终 永远 每次"
+)
 _INSTRUCTS = re.compile(
     r"\s*+(?:(?:please|bitte|por favor|пожалуйста|请),?\s*+)?"
-    r"(?:(?:always|never|from now on|when(?:ever)? i|immer|nie|niemals|ab jetzt|siempre|nunca|toujours|jamais|"
-    r"ne \w+ jamais|всегда|никогда)\b|总是|始终|永远|每次|从现在)",
+    rf"(?:(?:{'|'.join(INSTRUCTION_WORDS.split()[:-4])}|from now on|when i|ab jetzt|nie|ne \w+ jamais)\b|"
+    rf"{'|'.join(INSTRUCTION_WORDS.split()[-4:])}|从现在)",
     re.IGNORECASE,
 )
 # Letters in front of an apostrophe that, behind it, are one word of grammar: "I've" and "we'll" are their first half.
@@ -88,8 +89,12 @@ def features_of(passage: Passage) -> PassageFeatures:
     found = [term for _, stems in known for term in stems]
     own = sum([word in FIRST_PERSON for word, _ in known])
     asks = text.rstrip().endswith(("?", "\uff1f"))
-    instructs = bool(_INSTRUCTS.match(text))
-    return PassageFeatures(tuple(found), asks, own / max(1, len(known)), instructs)
+    return PassageFeatures(tuple(found), asks, own / max(1, len(known)), instructs(text))
+
+
+def instructs(text: str) -> bool:
+    """Return whether a text begins as a standing instruction does: "Always ..."."""
+    return _INSTRUCTS.match(text) is not None
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -122,6 +127,7 @@ def _known(token: str) -> tuple[str, tuple[str, ...]]:
 # The first different terms of a query count.
 QUERY_TERMS = 32
 
+
 class ParsedQuery(NamedTuple):
     """A parsed query.
 
@@ -130,6 +136,7 @@ class ParsedQuery(NamedTuple):
         words: the word of each term, for a store whose index has words.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
+        is_words: whether it is several words without grammar, and no question.
         of_asker, of_other: whether it is about the one who asks ("I"), and what the other said ("you").
     """
 
@@ -137,6 +144,7 @@ class ParsedQuery(NamedTuple):
     words: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     days: tuple[Days, ...] = ()
+    is_words: bool = False
     of_asker: bool = False
     of_other: bool = False
 
@@ -169,6 +177,7 @@ class ParsedQuery(NamedTuple):
             _spoken(words, terms),
             named,
             asked_days,
+            len(terms) > 1 and STOP_WORDS.isdisjoint(words),
             not of_other and (_I in text or not FIRST_PERSON.isdisjoint(words)),
             of_other,
         )
@@ -211,13 +220,10 @@ def name_words(name: str) -> frozenset[str]:
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 # A word of the same family, and one spelled alike (times how alike): "adoption" for "adopt", "colour" for "color".
-FAMILY = 0.7
-SPELLED = 0.5
+RELATED = 0.5
 ALIKE = 0.6  # of their three-letter pieces shared, from which on two words are spelled alike
 PREFIX_LETTERS = 3
 SPELLED_LETTERS = 5
-# A word that no passage has can't be matched: it counts half of its rarity.
-UNSAID = 0.5
 
 Near = tuple[tuple[int, float], ...]  # places of a query's terms, and how near a word is to each
 
@@ -228,10 +234,6 @@ class Statistics(Protocol):
     @property
     def passages(self) -> int:
         """Their number."""
-
-    @property
-    def average_terms(self) -> float:
-        """Their average number of terms, above 0."""
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
         """Return how many passages have each term.
@@ -256,9 +258,9 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
     """Return the shares of a query's terms, and the words of a vocabulary that are near to them."""
     nearby = _nearby(query.terms, vocabulary)
     known = statistics.frequencies([*query.terms, *nearby])
-    tells = {term: idf(known.get(term, 0), statistics.passages) for term in (*query.terms, *nearby)}
-    counted = [tells[term] * (1.0 if known.get(term) else UNSAID) for term in query.terms]
-    total = sum(counted)
+    # A word that no passage has is no rarer than one of a single passage: the question has it.
+    tells = {term: idf(max(1, known.get(term, 0)), statistics.passages) for term in (*query.terms, *nearby)}
+    total = sum(tells[term] for term in query.terms)
     near: dict[str, Near] = {}
     for word, places in nearby.items():
         # A common word in the place of a rare one counts as common.
@@ -266,7 +268,7 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
     for place, term in enumerate(query.terms):
         others = tuple(each for each in near.get(term, ()) if each[0] != place)
         near[term] = ((place, 1.0), *others)
-    return Weights(tuple(weight / total for weight in counted), near)
+    return Weights(tuple(tells[term] / total for term in query.terms), near)
 
 
 def strengths(terms: Sequence[str], weights: Weights, length: int | None = None) -> list[float]:
@@ -299,7 +301,7 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
         if by_subject or by_letters or by_family:  # not so for most of a vocabulary
             near = dict(by_subject)
             near.update((at, _alike(word, terms[at])) for at in by_letters)
-            near.update(dict.fromkeys(by_family, FAMILY))
+            near.update(dict.fromkeys(by_family, RELATED))
             if places := tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word):
                 found[word] = places
     return found
@@ -311,7 +313,7 @@ def _alike(word: str, other: str) -> float:
         return 0.0
     pieces, others = _pieces(word), _pieces(other)
     share = 2 * len(pieces & others) / (len(pieces) + len(others))
-    return SPELLED * share if share >= ALIKE else 0.0
+    return RELATED * share if share >= ALIKE else 0.0
 
 
 def _pieces(word: str) -> set[str]:
@@ -330,6 +332,7 @@ SHORT_TERMS = 12
 # People tell of a day within days: that chance falls so after the day; before it, three times as fast.
 TOLD_WITHIN_DAYS = 10
 AHEAD = 3
+OTHER_DAYS = 0.5
 # A passage of the day asked about reaches at least so much of the question.
 REACH_OF_DAYS = 0.4
 # UTF-8 bytes of a token, about, and what a line costs beside its text.
@@ -350,6 +353,7 @@ class Signals(NamedTuple):
     Attributes:
         near, far: how much of the question is said in it or near it, relative to the best.
         group: how much of the question its session or file says in all.
+        whole: 1 if several words are searched, and it has them all near each other.
         answers: how much of it is said right before, if that is a question, or the answer of an assistant is asked for.
         stranger: 1 if the question is about another speaker.
         assistant: 1 if an assistant said it, and the question is about the one who asks.
@@ -363,6 +367,7 @@ class Signals(NamedTuple):
     near: float = 0.0
     far: float = 0.0
     group: float = 0.0
+    whole: float = 0.0
     answers: float = 0.0
     stranger: float = 0.0
     assistant: float = 0.0
@@ -393,6 +398,7 @@ def signals(
             near=near[number] / (best_near or 1.0),
             far=far[number] / (best_far or 1.0),
             group=groups[_group(passage)],
+            whole=float(query.is_words and all(had[number])),
             answers=answers[number],
             stranger=float(passage.speaker in strangers),
             assistant=float(query.of_asker and is_assistant(passage.speaker)),
@@ -511,7 +517,9 @@ def _of_days(asked: Sequence[Days], passage: Passage) -> float:
         return spoken
     day = day_of(passage.time)
     gaps = [max(0.0, day - last, (first - day) * AHEAD) for first, last in asked]
-    return max(spoken, exp(-min(gaps) / TOLD_WITHIN_DAYS))
+    said = exp(-min(gaps) / TOLD_WITHIN_DAYS)
+    # Who speaks of other days only is about those.
+    return max(spoken, said * OTHER_DAYS if told and not spoken else said)
 
 
 def _meet(asked: Days, day: Days) -> float:
@@ -581,35 +589,36 @@ def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
 
 # Scores: weighed signals, as chances that mean the same in every store.
 
-# Fitted as a listwise choice of the evidence of questions, on conversations of short turns and on the same as pages,
-# each weight the mean of fits that left one conversation out, rounded; between those fits they moved by a tenth. What
-# each is for:
+# Fitted on chats of two people, on talks with an assistant, and on a few in Chinese, as the tokens in front of a
+# question's last evidence, each set counting alike; between fits that left out a fifth of each set's conversations they
+# moved by a tenth. What each is for, and what it costs to leave it out: `python -m benchmarks --only recall`.
 WEIGHTS = Signals(
-    near=3.1,
-    far=3.0,
-    group=2.8,
-    answers=2.0,
-    stranger=-1.3,
-    assistant=-1.6,
-    instructs=1.8,
-    days=2.8,
-    length=2.2,
-    cost=-1.9,
-    own_words=2.1,
+    near=3.1,  # an answer rarely repeats the question: it stands beside what does
+    far=3.1,  # and where the talk is about it
+    group=2.7,  # a session that has all of the question, before one that has half of it often
+    whole=3.0,  # set by hand: in no question
+    answers=2.8,  # what is said right behind the same question; the assistant's answer, if that is asked for
+    stranger=-1.2,  # little: those who ask mix up who it was
+    assistant=-1.6,  # "have I ...": people tell of themselves, the assistant repeats it
+    instructs=1.7,  # "Always ... when I ask about ...": rarely has the question's words
+    days=3.0,  # only where days are asked about
+    length=2.7,  # "Great!" answers nothing
+    cost=-2.0,  # a page has to be worth its room
+    own_words=2.2,  # people tell of themselves; a fraction, rarely above .2
 )
-# So that the best passage's score is the chance that its question was asked where it belongs, and not of another
-# conversation: fitted on as many of these as of those.
-REACH = 14.9  # the share of the question that the best passage has, with its neighbours
-BASE = -10.5
+# The chance that a question was asked where it belongs, and not of another conversation, which the best passage's score
+# is: by how much of the question that passage has, with its neighbours, and a whole session has, and by the number of
+# its terms, as few of many are found at once. Fitted as a logistic choice on as many of these as of those. What is told
+# then, of questions that belong and of others: `python -m benchmarks --only recall`.
+REACH, SCATTERED, EACH_TERM = 12.3, -0.8, 0.85
+BASE = -5.1
 # The more there is, the more is found by chance: beyond the size of the conversations that this was fitted on, so much
-# less for each time e as many. Of questions of another conversation 21, 20 and 23 in 100 have a passage above
-# MIN_RELEVANCE then, among 660, 5,000 and 30,000 (21, 23, 32 without it); of those that belong 9, 11, 13 have none.
+# less for each time e as many.
 USUAL_PASSAGES = 600
 GROWN = 0.1
-# Behind the best, scores fall by e in so much of what is weighed: nineteen in twenty passages of the evidence stand
-# above MIN_RELEVANCE then, of all that are ranked one in three. As chances of being the evidence they would fall four
-# times as fast, and cut what only completes an answer.
-FALL = 4.0
+# Behind the best, scores fall by e in so much of what is weighed: nine in ten questions that search answers have all of
+# their evidence above MIN_RELEVANCE then.
+FALL = 10.0
 # With vectors, fitted as those above with these fixed; between fits that left one conversation out they moved by a
 # tenth. Vectors of token after token found half a point more still, and take forty times the room.
 LIKENESS = Likeness(
@@ -646,8 +655,8 @@ def score(
     """
     found, reach = signals(query, candidates, statistics)
     values = [sum(map(mul, WEIGHTS, signal)) for signal in found]
-    base = BASE + REACH * reach - GROWN * max(0.0, log(max(1, statistics.passages) / USUAL_PASSAGES))
-    likely = base + max(values, default=0.0)
+    likely = BASE + REACH * reach + SCATTERED * max((signal.group for signal in found), default=0.0)
+    likely += EACH_TERM * log(len(query.terms)) - GROWN * max(0.0, log(max(1, statistics.passages) / USUAL_PASSAGES))
     known = sum(candidate.passage.key in meaning.similar for candidate in candidates) if meaning else 0
     if meaning and known >= ENOUGH_FRACTION * len(candidates):
         near = likenesses(candidates, meaning.similar)
@@ -673,7 +682,7 @@ def order(hit: MemoryHit, passage: Passage) -> tuple[float, float, str]:
 # Candidates by words that are ranked, beside their neighbours: 400 find no more within 2,000 tokens.
 CANDIDATES = 128
 # The neighbours of so many are ranked, too, and at most so many passages of each day asked about.
-NEIGHBOURS_OF = 64
+NEIGHBOURS_OF = 128
 OF_DAYS = 50
 # The newest standing instructions are ranked for each question: one rarely has its words.
 INSTRUCTIONS = 32

@@ -76,7 +76,7 @@ def test_model_adds_finds_corrects_and_forgets() -> None:
     (one,) = store.memories
     assert one in added.text
     found = called('{"action": "search", "query": "lives"}', store)
-    assert f"- {one}: Lives in Paris. (just now, m4 of session s1, noted by the assistant, 100 %)" in found.text
+    assert f"- {one}: Lives in Paris. (just now, m4 of session s1, noted by the assistant, 97 %)" in found.text
     called({"action": "add", "text": "Lives in Oslo.", "category": "core", "replaces": one}, store)
     two = store.memories[one].superseded_by
     assert f"- {two}: Lives in Oslo." in called({"action": "list"}, store).text

@@ -124,7 +124,7 @@ def test_what_is_read_is_bounded() -> None:
 def test_a_word_far_down_in_a_long_message_counts() -> None:
     """The piece around it is looked at."""
     long = "filler words here. " * (10 * PIECE_CHARS // 19) + "The heron stood in the pond. " + "more. " * 900
-    others = [f"a heron {number}" for number in range(5)] + [f"a pond {number}" for number in range(5)]
+    others = [f"a heron {number}" for number in range(10)]
     assert seqs(told([*others, "x", "y", "z", long]), "heron stood pond")[0] == 13
 
 

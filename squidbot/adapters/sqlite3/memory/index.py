@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # Added to the rules' number: raise it with every change of the stored terms.
-FORM = 3
+FORM = 4
 # Shorter lists are read whole and their rows looked up, at 20 microseconds each: less than to seek a mark.
 FEW = 256
 # Number of memories to read and index at once: about a fifth of a second.
@@ -39,8 +39,7 @@ OF_MEMORIES = SearchIndex(
         "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)",
         "INSERT INTO memory_last_{0} VALUES(0, 0)",
         # Indexed memories of a view: current ones and history.
-        """CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL,
-    terms INTEGER NOT NULL)""",
+        """CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL)""",
     ),
 )
 # Where the tokenizer would split a term: the rest would be in no owner's list, or in everybody's.
@@ -139,14 +138,13 @@ class TermLists(NamedTuple):
     mark: str
     without: str | None
     among: int
-    terms: int
     view: View
     past: bool
 
     def newest(self, words: Iterable[Sequence[str]], limit: int) -> list[int]:
         """Return the keys of at most `limit` memories that have each of the words, in any of its forms, newest first.
 
-        The lists have `among` memories with `terms` terms in all.
+        The lists have `among` memories.
         """
         match = " AND ".join(self._any(word) for word in words)
         if match and self.without is not None:
@@ -182,19 +180,18 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> TermList
         found = {
             seen: counts
             for seen, *counts in connection.execute(
-                f"SELECT view, live, past, terms FROM memory_seen_{name} WHERE view IN (?, ?)",  # noqa: S608  # numbers
+                f"SELECT view, live, past FROM memory_seen_{name} WHERE view IN (?, ?)",  # noqa: S608  # numbers
                 (digest, owner),
             )
         }
-    live, history, terms = found.get(digest, (0, 0, 0))
-    is_whole = [live, history] == found.get(owner, [])[:2]
+    live, history = found.get(digest, (0, 0))
+    is_whole = [live, history] == found.get(owner)
     among = live + (history if past else 0)
-    terms = terms * among // max(1, live + history)
     holds, no_more = (f'"{_mark(digest, holds=each)}"' for each in (True, False))
     without = no_more if history and not past else ""
     newest = f"SELECT rowid FROM memory_words_{name} WHERE memory_words_{name} MATCH ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
     mark = f"({holds} OR {no_more})" if past else holds
-    return TermLists(connection, newest, owner, mark, without if is_whole else None, among, terms, view, past)
+    return TermLists(connection, newest, owner, mark, without if is_whole else None, among, view, past)
 
 
 def _mark(digest: int, *, holds: bool) -> str:
@@ -236,7 +233,7 @@ def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
     """
     with index_errors():
         name = OF_MEMORIES.newest(connection)
-        rows = connection.execute(f"SELECT view, live, past, terms FROM memory_seen_{name}").fetchall()  # noqa: S608
+        rows = connection.execute(f"SELECT view, live, past FROM memory_seen_{name}").fetchall()  # noqa: S608
     return {view: counts for view, *counts in rows if any(counts)}
 
 
@@ -250,8 +247,8 @@ def _put(
     cells = [(key, cell_of(memory, counts, -1 if removes else 1)) for key, memory in memories]
     connection.executemany(f"INSERT INTO {words}({columns}) VALUES({values})", cells)  # numbers
     connection.executemany(
-        f"INSERT INTO memory_seen_{name} VALUES(?, ?, ?, ?) ON CONFLICT(view) DO UPDATE SET "  # numbers
-        "live = live + excluded.live, past = past + excluded.past, terms = terms + excluded.terms",
+        f"INSERT INTO memory_seen_{name} VALUES(?, ?, ?) ON CONFLICT(view) DO UPDATE SET "  # numbers
+        "live = live + excluded.live, past = past + excluded.past",
         [(digest, *each) for digest, each in counts.of_views.items()],
     )
 

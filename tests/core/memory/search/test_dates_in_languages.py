@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from squidbot.core.memory import days as days_module
-from squidbot.core.memory.days import MOST_DAYS, MOST_WORDS, Days, asks_when, day_of, days, without_days
+from squidbot.core.memory.days import MOST_DAYS, MOST_WORDS, Days, day_of, days, without_days
 
 from .talk import at
 
@@ -374,30 +374,6 @@ def test_words_that_are_dates_elsewhere_are_none(text: str) -> None:
 def test_question_without_its_days_keeps_the_rest_in_each_language(text: str, rest: str) -> None:
     """With the words that only a date has, such as those for "ago" and "year"."""
     assert " ".join(without_days(text).split()) == rest
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "When did she leave?", "Do you know when?", "What day was it?", "which year", "the date of it", "Wann war das?",
-        "An welchem Tag kam er?", "In welchem Jahr?", "Quand est-il venu ?", "Quel jour ?", "¿Cuándo vino?",
-        "¿Qué día?", "Quando è arrivato?", "Che giorno era?", "Quando chegou?", "Em que dia?",
-        "Wanneer kwam hij?", "Op welke dag?",
-        "Когда он пришёл?", "В каком году?", "他什么时候来的？", "哪天？", "何时",
-        "哪一年？", "いつ来ましたか", "何日ですか",
-    ],
-)  # fmt: skip
-def test_question_for_a_time_is_known(question: str) -> None:
-    """By its first words, or those for a day, a month or a year."""
-    assert asks_when(question)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "Who came?", "I was there, as you know, when it rained", "Wer war das?", "谁来了"]
-)
-def test_other_questions_ask_for_no_time(text: str) -> None:
-    """Nor does a "when" inside of a sentence."""
-    assert not asks_when(text)
 
 
 # How each language writes a date, a month, a day that many days ago or ahead, and the last weekday of a name.

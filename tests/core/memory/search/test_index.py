@@ -136,8 +136,7 @@ def test_groups_of_pages_do_not_answer_for_them() -> None:
         scores = {hit.key: hit.score for hit in Index(talk).search("barge at the mill that was towed")}
         return scores["session"] / scores["alone"]
 
-    assert lead("Fog.") > 1.2
-    assert 1.0 <= lead("wheat barley rye oats millet " * 60) < 1.02
+    assert lead("Fog.") > lead("wheat barley rye oats millet " * 60) >= 1.0
 
 
 def test_a_search_for_nothing_is_refused_and_none_is_wanted_of_none(index: Index) -> None:
@@ -235,7 +234,6 @@ class Many(NamedTuple):
     """So many passages, of which nothing else is known."""
 
     passages: int
-    average_terms: float = 8.0
 
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return nothing: all terms are rare."""

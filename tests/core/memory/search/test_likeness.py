@@ -10,7 +10,7 @@ from benchmarks.exact import Index
 from squidbot.core.memories import Passage
 from squidbot.core.memory.search import (
     MIN_RELEVANCE,
-    TURN_TERMS,
+    PART_TERMS,
     Likeness,
     PreparedPassage,
     Similarity,
@@ -155,7 +155,7 @@ def test_turn_behind_a_near_one_is_near() -> None:
 
 def test_page_behind_a_near_one_is_hardly_nearer() -> None:
     """Its neighbour is about something else."""
-    page = "ship " * TURN_TERMS * 4
+    page = "ship " * PART_TERMS * 4
     turns, pages = (likenesses(candidates(*[text] * 3), {"0": 0.8, "1": 0.2, "2": 0.2}) for text in ("ship", page))
     assert pages[1].before == pytest.approx(turns[1].before / 16)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.memory.search import FAMILY, ParsedQuery, idf, strengths, weights_of
+from squidbot.core.memory.search import RELATED, ParsedQuery, strengths, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +14,6 @@ class Counted:
     """Statistics of a store that knows of these words alone."""
 
     passages = 100
-    average_terms = 10.0
 
     def __init__(self, **known: int) -> None:
         """Take how many passages have each."""
@@ -28,15 +27,15 @@ class Counted:
 def found(query: str, text: str, statistics: Counted) -> list[float]:
     """Return how much of each term of a query a text of stems has."""
     terms = text.split()
-    return strengths(terms, weights_of(ParsedQuery.of(query), terms, statistics), statistics.average_terms)
+    return strengths(terms, weights_of(ParsedQuery.of(query), terms, statistics))
 
 
-def test_a_rare_word_counts_more_and_one_that_nobody_said_less_than_its_rarity() -> None:
+def test_a_rare_word_counts_more_and_one_that_nobody_said_as_one_said_once() -> None:
     """All shares are 1 together."""
     weights = weights_of(ParsedQuery.of("barge gate flotsam"), (), Counted(barg=2, gat=50))
     barge, gate, flotsam = weights.shares
     assert barge > gate
-    assert flotsam < idf(0, 100)
+    assert flotsam >= barge
     assert abs(sum(weights.shares) - 1) < 1e-9
 
 
@@ -49,7 +48,7 @@ def test_a_word_counts_most_then_its_spelling_its_family_and_its_subject() -> No
         )
     )  # fmt: skip
     assert itself > family > alike > 0
-    assert family == itself * FAMILY
+    assert family == itself * RELATED
     assert itself > subject > 0
     assert stranger == 0
 

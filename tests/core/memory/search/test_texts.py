@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search import ParsedQuery, features_of, lower_words, terms_of
+from squidbot.core.memory.search import ParsedQuery, features_of, instructs, lower_words, terms_of
 from squidbot.core.memory.words import STOP_WORDS, root, stem, synonyms
 
 from .talk import at
@@ -71,18 +71,16 @@ def test_kin_is_mutual_and_never_as_near_as_the_word_itself() -> None:
 
 
 def test_a_passage_is_seen_at_a_glance() -> None:
-    """Its terms in order, its days, what it asks, who speaks of himself, names and numbers."""
+    """Its terms in order, whether it asks, who speaks of himself, whether it instructs."""
     seen = features_of(
         Passage("k", "Yesterday I showed Ilse Moen my three kettles. Don't you like kettles?", "", at("2031-05-20"))
     )
     assert seen.terms == ("yesterday", "show", "ils", "moen", "thre", "kettl", "kettl")
     assert seen.asks
-    assert seen.counts
-    assert seen.names == 2
-    assert len(seen.days) == 1
+    assert not seen.instructs
     assert 0 < seen.own_fraction < 0.3
     plain = features_of(Passage("k", "It rained."))
-    assert plain == (("rain",), (), False, 0.0, 0, False)
+    assert plain == (("rain",), False, 0.0, False)
 
 
 def test_data_in_a_text_is_passed_over() -> None:
@@ -97,19 +95,32 @@ def test_names_in_code_are_cut_at_their_joints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "when", "amount", "name"),
+    ("text", "asker", "other"),
     [
-        ("When did it rain?", True, False, False),
-        ("In which year did it rain?", True, False, False),
-        ("How many kettles are there?", False, True, False),
-        ("Who rang?", False, False, True),
-        ("Why?", False, False, False),
+        ("When did I plant the oats?", True, False),
+        ("How did you say I should plant them?", False, True),
+        ("Who rang?", False, False),
+        ("Wann habe ich den Hafer ges\u00e4t?", True, False),
+        ("\u00bfQu\u00e9 dije yo?", True, False),
+        ("Que m'avez-vous dit ?", False, True),
+        ("\u0413\u0434\u0435 \u044f \u0436\u0438\u0432\u0443?", True, False),
+        ("\u6211\u4f4f\u5728\u54ea\u91cc", True, False),
+        ("\u4f60\u63a8\u8350\u4e86\u4ec0\u4e48", False, True),
     ],
 )
-def test_a_question_says_what_it_asks_for(text: str, when: bool, amount: bool, name: bool) -> None:  # noqa: FBT001
-    """A time, a number, or a name."""
+def test_a_question_says_whom_it_is_about(text: str, asker: bool, other: bool) -> None:  # noqa: FBT001
+    """The one who asks, or what the other said."""
     query = ParsedQuery.of(text)
-    assert (query.asks_when, query.asks_amount, query.asks_name) == (when, amount, name)
+    assert (query.of_asker, query.of_other) == (asker, other)
+
+
+@pytest.mark.parametrize(
+    "text", ["Always name versions.", "please never push", "Immer auf Deutsch.", "\u603b\u662f\u7528\u4e2d\u6587"]
+)
+def test_a_standing_instruction_is_known_by_how_it_begins(text: str) -> None:
+    """In several languages; the same words later in a sentence are none."""
+    assert instructs(text)
+    assert not instructs(f"It was he who {text}")
 
 
 def test_speakers_are_asked_about_and_not_looked_for() -> None:
