@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from squidbot.core.memory.days import day_of
 from squidbot.core.memory.search import (
     CANDIDATES,
-    RELATED,
     INSTRUCTIONS,
     LENGTH_SHARE,
     NEAREST,
     NEIGHBOURS,
     NEIGHBOURS_OF,
     OF_DAYS,
+    RELATED,
     SATURATION,
     ParsedQuery,
     PreparedPassage,

@@ -504,11 +504,6 @@ def _places(candidates: Sequence[PreparedPassage]) -> dict[tuple[str, int], int]
     return {(passage.group, passage.position): number for number, passage in enumerate(passages) if passage.group}
 
 
-def _turn(passage: PassageFeatures) -> float:
-    """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
-    return min(1.0, PART_TERMS / max(1, len(passage.terms)))
-
-
 def _of_days(asked: Sequence[Days], passage: Passage) -> float:
     """Return how well a passage fits the days asked about: by its time, or by the days that it speaks of."""
     told = days(passage.text[:TEXT_CHARS], passage.time)
@@ -530,9 +525,11 @@ def _meet(asked: Days, day: Days) -> float:
     return 1 / (1 + log((max(asked.last, day.last) - min(asked.first, day.first) + 1) / shared))
 
 
-# Signals by vectors: of a passage, and of the passage before it.
+# Signals by vectors: of a passage, and of what is near it.
 
 LEAST_SPREAD = 1e-6
+# What is said near a passage counts for its meaning, too: by e less in so many terms.
+ALIKE_TERMS = 40
 
 
 class Similarity(NamedTuple):
@@ -550,14 +547,13 @@ class Similarity(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """The cosine of a passage, and of the one before it, in standard deviations above the mean of all candidates.
+    """The cosine of a passage, and of the best in or near it, in standard deviations above the mean of all candidates.
 
-    Cosines differ by embedder: those of one lie between .1 and .7, those of another between .7 and .9. The longer the
-    two passages are, the less `before` counts.
+    Cosines differ by embedder: those of one lie between .1 and .7, those of another between .7 and .9.
     """
 
     own: float = 0.0
-    before: float = 0.0
+    near: float = 0.0
 
 
 def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
@@ -566,13 +562,8 @@ def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
     own = [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
-    turns, places = [_turn(candidate.prepared) for candidate in candidates], _places(candidates)
-    found = []
-    for number, (passage, _) in enumerate(candidates):
-        other = places.get((passage.group, passage.position - 1))
-        before = 0.0 if other is None else own[other] * turns[number] * turns[other]
-        found.append(Likeness(own[number], before))
-    return found
+    near = _spread(candidates, [[max(0.0, each)] for each in own], (1.0,), ALIKE_TERMS)
+    return [Likeness(*each) for each in zip(own, map(max, own, near), strict=True)]
 
 
 def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
@@ -619,29 +610,23 @@ GROWN = 0.1
 # Behind the best, scores fall by e in so much of what is weighed: nine in ten questions that search answers have all of
 # their evidence above MIN_RELEVANCE then.
 FALL = 10.0
-# With vectors, fitted as those above with these fixed; between fits that left one conversation out they moved by a
-# tenth. Vectors of token after token found half a point more still, and take forty times the room.
-LIKENESS = Likeness(
-    own=0.6,  # of 3 or 4, which the nearest of two hundred has
-    before=0.35,
-)
+# With vectors, fitted as those above with these fixed. Vectors of token after token found half a point more, and take
+# forty times the room.
+LIKENESS = Likeness(own=0.15, near=0.5)  # of 3 or 4, which the nearest of two hundred has
 # The chance of the best passage then follows how far the nearest cosine stands above the mean of the others that are
-# ranked, and what words say of it. Fitted as a logistic choice of which questions belong: of conversations of short
-# turns, the same as pages, pieces of these docs, and single facts; between fits that left one of these four out they
-# moved by a tenth. `Similarity.even` is the fourth number. A bare cosine means other things in each: a question about
-# somebody who speaks is nearer to all that he says, and one about docs is near to nothing. Of questions that belong 8,
-# 8, 8 and 8 in 100 have no passage above MIN_RELEVANCE then (by words alone 9, 9, 10, 58), of others 13, 14, 4 and 11
-# have one (21, 21, 9, 11).
-STEEP = 17.0
-BY_WORDS = 0.55
-LEAST_BY_WORDS = -5.0  # that none of the words is there says no more than this
+# ranked, and what words say of it. Fitted as a logistic choice of which questions belong; `Similarity.even` is another
+# of its numbers. A bare cosine means other things in each store: a question about somebody who speaks is nearer to all
+# that he says, and one about docs is near to nothing.
+STEEP = 7.5
+BY_WORDS = 0.88
+LEAST_BY_WORDS = -1.0  # that none of the words is there says no more than this
 # The more there is, the nearer is the nearest by chance; among fewer than the least so many, as among them.
-NEARER = 0.7
+NEARER = 0.3
 LEAST_PASSAGES = 10
 # Where fewer of what is ranked have a vector, words alone speak: the nearest of those that have one may be far, while
 # what answers has none.
 ENOUGH_FRACTION = 0.9
-# Nine in ten questions that belong somewhere have a passage above it, and two in ten of those that don't.
+# Nine in ten questions that search answers have a passage above it, and 15 in 100 of those that belong elsewhere.
 MIN_RELEVANCE = 0.3
 SCORE_DIGITS = 6  # a score survives being written down, and what differs by less is a tie
 

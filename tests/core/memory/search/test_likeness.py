@@ -146,23 +146,23 @@ def test_passage_without_a_vector_is_taken_for_the_mean() -> None:
 
 
 def test_turn_behind_a_near_one_is_near() -> None:
-    """An answer rarely repeats the question."""
-    before = [each.before for each in likenesses(candidates("one", "two", "three"), {"0": 0.8, "1": 0.2, "2": 0.2})]
-    assert before[0] == 0
-    assert before[1] == pytest.approx(2**0.5)
-    assert before[2] < 0
+    """An answer rarely repeats the question; the nearest is no nearer by its neighbours."""
+    first, second, third = likenesses(candidates("one", "two", "three"), {"0": 0.8, "1": 0.2, "2": 0.2})
+    assert first.near == first.own
+    assert first.near > second.near > third.near > 0 > second.own
 
 
 def test_page_behind_a_near_one_is_hardly_nearer() -> None:
     """Its neighbour is about something else."""
     page = "ship " * PART_TERMS * 4
     turns, pages = (likenesses(candidates(*[text] * 3), {"0": 0.8, "1": 0.2, "2": 0.2}) for text in ("ship", page))
-    assert pages[1].before == pytest.approx(turns[1].before / 16)
+    assert 0 < pages[1].near < turns[1].near / 16
 
 
-def test_passages_in_no_row_have_nothing_before_them() -> None:
+def test_passages_in_no_row_have_nothing_near_them() -> None:
     """Memories stand by themselves, whatever their position says."""
-    assert [each.before for each in likenesses(candidates("one", "two", group=""), {"0": 0.8, "1": 0.2})] == [0, 0]
+    first, second = likenesses(candidates("one", "two", group=""), {"0": 0.8, "1": 0.2})
+    assert (first.near, second.near) == (first.own, 0)
 
 
 def test_nothing_is_said_where_nothing_is_known() -> None:
