@@ -13,7 +13,6 @@ from squidbot.core.memory.search import (
     INSTRUCTIONS,
     LENGTH_SHARE,
     NEAREST,
-    NEIGHBOURS,
     NEIGHBOURS_OF,
     OF_DAYS,
     RELATED,
@@ -22,6 +21,7 @@ from squidbot.core.memory.search import (
     PreparedPassage,
     features_of,
     idf,
+    neighbours_of,
     score,
 )
 from squidbot.core.memory.words import root, synonyms
@@ -200,7 +200,7 @@ class Index:
         passage = self._candidates[key].passage
         if not passage.group:
             return ()
-        places = ((passage.group, passage.position + steps) for steps in NEIGHBOURS)
+        places = ((passage.group, passage.position + steps) for steps in neighbours_of(passage))
         return [self._places[place] for place in places if place in self._places]
 
     def _recency(self, key: str) -> float:

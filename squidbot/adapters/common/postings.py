@@ -14,7 +14,6 @@ from squidbot.core.memories import View, passage_of
 from squidbot.core.memory.search import (
     CANDIDATES,
     INSTRUCTIONS,
-    NEIGHBOURS,
     NEIGHBOURS_OF,
     OF_DAYS,
     RELATED,
@@ -24,6 +23,7 @@ from squidbot.core.memory.search import (
     features_of,
     idf,
     instructs,
+    neighbours_of,
     score,
     terms_of,
 )
@@ -291,7 +291,7 @@ def _meaning(source: MemorySource, meant: QueryMeaning, found: Mapping[int, Pass
 def beside(lists: MemoryLists, passages: Iterable[Passage]) -> list[int]:
     """Return the keys of memories next to others in their rows; the lists know no more about them."""
     rows = [each for each in passages if each.group]
-    steps = ((each.group, each.position + step) for each in rows for step in NEIGHBOURS)
+    steps = ((each.group, each.position + step) for each in rows for step in neighbours_of(each))
     places = list(dict.fromkeys(_place(group, position) for group, position in steps if position >= 0))
     return [
         key

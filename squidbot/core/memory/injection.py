@@ -305,7 +305,8 @@ class MessageSearch:
         matching: set[int],
     ) -> list[tuple[int, float]]:
         """Return the seqs of rows with their scores, best first, ties newest first."""
-        terms = [term for word in read_query(query).words for alternative in word for term in alternative]
+        # Each word by its shortest form, which its others begin with.
+        terms = dict.fromkeys(min((form[0] for form in word), key=len) for word in read_query(query).words)
         passages = list(_passages(rows, texts, terms))
         parsed = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
         candidates = [PreparedPassage(passage, features_of(passage)) for passage in passages]
@@ -354,7 +355,7 @@ def _counts(candidates: Iterable[PreparedPassage]) -> Counter[str]:
     return Counter(term for candidate in candidates for term in set(candidate.prepared.terms))
 
 
-def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Sequence[str]) -> Iterator[Passage]:
+def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Iterable[str]) -> Iterator[Passage]:
     """Yield messages as passages: grouped by the pauses between them, neighbours by their seqs."""
     group, before = 0, None
     for seq in sorted(rows):
@@ -365,7 +366,7 @@ def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms
         yield Passage(str(seq), _piece(texts[seq], terms), _name(rows[seq]), time, f"{group}", seq)
 
 
-def _piece(text: str, terms: Sequence[str]) -> str:
+def _piece(text: str, terms: Iterable[str]) -> str:
     """Return a text, or the part of a long one in which most of the terms begin."""
     if len(text) <= PIECE_CHARS:
         return text

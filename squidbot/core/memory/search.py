@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import exp, inf, log, log1p
 from operator import mul
 from statistics import fmean, pstdev
@@ -85,11 +85,13 @@ class PassageFeatures(NamedTuple):
 def features_of(passage: Passage) -> PassageFeatures:
     """Return a passage as search sees it."""
     text = passage.text[:TEXT_CHARS]
-    known = [_known(token) for token in _TOKEN.findall(text) if len(token) <= WORD_CHARS]
-    found = [term for _, stems in known for term in stems]
-    own = sum([word in FIRST_PERSON for word, _ in known])
+    tokens = _TOKEN.findall(text)
+    if max(map(len, tokens), default=0) > WORD_CHARS:
+        tokens = [token for token in tokens if len(token) <= WORD_CHARS]
+    words, stems = zip(*map(_known, tokens), strict=True) if tokens else ((), ())
+    own = sum(map(FIRST_PERSON.__contains__, words)) / max(1, len(words))
     asks = text.rstrip().endswith(("?", "\uff1f"))
-    return PassageFeatures(tuple(found), asks, own / max(1, len(known)), instructs(text))
+    return PassageFeatures(tuple(chain.from_iterable(stems)), asks, own, instructs(text))
 
 
 def instructs(text: str) -> bool:
@@ -295,15 +297,16 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
         for other in synonyms(term):
             subjects.setdefault(other.stem, []).append((place, other.near))
     found: dict[str, Near] = {}
-    for word in vocabulary:
+    # Words of a family begin alike, as those do that are spelled alike: most of a vocabulary is passed over at once.
+    beginnings = {term[:PREFIX_LETTERS] for term in terms}
+    for word in [each for each in vocabulary if each[:PREFIX_LETTERS] in beginnings or each in subjects]:
         by_subject, by_letters = subjects.get(word, ()), spelled.get(word[:PREFIX_LETTERS], ())
         by_family = families.get(root(word), ())
-        if by_subject or by_letters or by_family:  # not so for most of a vocabulary
-            near = dict(by_subject)
-            near.update((at, _alike(word, terms[at])) for at in by_letters)
-            near.update(dict.fromkeys(by_family, RELATED))
-            if places := tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word):
-                found[word] = places
+        near = dict(by_subject)
+        near.update((at, _alike(word, terms[at])) for at in by_letters)
+        near.update(dict.fromkeys(by_family, RELATED))
+        if places := tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word):
+            found[word] = places
     return found
 
 
@@ -385,7 +388,7 @@ def signals(
 
     Neighbours and groups count as far as they are among the candidates.
     """
-    vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
+    vocabulary = set[str]().union(*(candidate.prepared.terms for candidate in candidates))
     weights = weights_of(query, vocabulary, statistics)
     had = [_best_part(candidate.prepared.terms, weights) for candidate in candidates]
     near, far = (_spread(candidates, had, weights.shares, terms) for terms in (NEAR_TERMS, FAR_TERMS))
@@ -424,8 +427,10 @@ def _best_part(terms: Sequence[str], weights: Weights) -> list[float]:
         return strengths(terms, weights)
     half = PART_TERMS // 2
     halves: dict[int, list[str]] = {}
-    for place, term in enumerate(terms):
-        if term in weights.near:
+    for term in sorted(weights.near.keys() & set(terms)):
+        place = -1
+        for _ in range(terms.count(term)):
+            place = terms.index(term, place + 1)
             halves.setdefault(place // half, []).append(term)
     parts = [
         strengths([*halves.get(number, ()), *halves.get(number + 1, ())], weights, PART_TERMS)
@@ -672,7 +677,13 @@ OF_DAYS = 50
 # The newest standing instructions are ranked for each question: one rarely has its words.
 INSTRUCTIONS = 32
 NEAREST = 100  # by vectors, where there are
-NEIGHBOURS = (-2, -1, 1, 2)
+NEIGHBOURS, NEIGHBOURS_OF_PAGE = (-1, 1, -2, 2), (-1, 1)
+TURN_CHARS = 1_500
+
+
+def neighbours_of(passage: Passage) -> tuple[int, ...]:
+    """Return the steps to the neighbours of a candidate that are ranked, too: fewer of a page."""
+    return NEIGHBOURS if len(passage.text) <= TURN_CHARS else NEIGHBOURS_OF_PAGE
 
 
 # The order of hits: a little for importance and age; nothing twice.
