@@ -123,12 +123,11 @@ class Index:
             if passage.time is not None:
                 del self._days[bisect_left(self._days, (day_of(passage.time), passage.key))]
 
-    def search(  # noqa: PLR0913  # each says another thing of one query
+    def search(  # each says another thing of one query
         self,
         text: str,
         limit: int = 20,
         now: float | None = None,
-        asker: str = "",
         *,
         meaning: Similarity | None = None,
         cosines: Callable[[Iterable[str]], Mapping[str, float]] | None = None,
@@ -141,7 +140,7 @@ class Index:
         Raises:
             ValueError: there is no letter or digit in the query.
         """
-        query = ParsedQuery.of(text, now, self._speakers, asker)
+        query = ParsedQuery.of(text, now, self._speakers)
         found = self.candidates(query, limit, meaning.similar if meaning else {})
         if meaning and cosines:
             known = meaning.similar

@@ -17,6 +17,7 @@ from squidbot.core.memory.search import (
     CANDIDATES,
     INSTRUCTION_WORDS,
     INSTRUCTIONS,
+    NEIGHBOURS,
     ParsedQuery,
     PreparedPassage,
     features_of,
@@ -212,7 +213,6 @@ _UNQUOTED: Final = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb'
 # How many messages are found by synonyms; and of how many of the best the neighbours are read: 64 found no more.
 SYNONYM_HITS = 64
 NEIGHBOURS_READ = 64
-STEPS = (-1, 1, -2, 2)
 # The most characters of payload that are read: about 50 ms.
 READ_CHARS = 1_000_000
 READ_MESSAGES = 32  # at once
@@ -255,30 +255,25 @@ class MessageSearch:
             yield from self._rest(query, first, set())
             return
         is_literal = bool(phrases) or len(parsed.terms) == 1
-        others = () if is_literal else (*self._with_synonyms(parsed), *self._instructions())
-        rows, texts, matching = self._read(first, others)
+        rows, texts, matching = self._read(first, () if is_literal else self._others(parsed))
         for seq, chance in self._ranked(query, now, rows, texts, matching):
             if seq in matching or not is_literal:
                 yield rows[seq], chance
         yield from self._rest(query, first, set(rows))
 
-    def _with_synonyms(self, parsed: ParsedQuery) -> list[int]:
-        """Return the messages that have synonyms of the query's words."""
-        words = list(dict.fromkeys(synonym.word for term in parsed.terms for synonym in synonyms(term)))[:QUERY_WORDS]
-        found = self.transcripts.search(self.session_id, " ".join(words), SYNONYM_HITS) if words else []
-        return [match.seq for match in found]
-
-    def _instructions(self) -> Iterator[int]:
-        """Yield the messages with words that standing instructions begin with."""
-        found = self.transcripts.search(self.session_id, INSTRUCTION_WORDS, INSTRUCTIONS)
-        return (match.seq for match in found)
+    def _others(self, parsed: ParsedQuery) -> Iterator[int]:
+        """Yield the messages that have synonyms of the query's words, or begin as standing instructions do."""
+        words = dict.fromkeys(synonym.word for term in parsed.terms for synonym in synonyms(term))
+        for wanted, most in ((" ".join(list(words)[:QUERY_WORDS]), SYNONYM_HITS), (INSTRUCTION_WORDS, INSTRUCTIONS)):
+            found = self.transcripts.search(self.session_id, wanted, most) if wanted else []
+            yield from (match.seq for match in found)
 
     def _read(
-        self, first: Sequence[SearchMatch], others: Sequence[int]
+        self, first: Sequence[SearchMatch], others: Iterable[int]
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows to rank and their texts, by seq, and which of them have words of the query or synonyms."""
         best = dict.fromkeys((*(match.seq for match in first), *others))
-        near = [seq + step for seq in list(best)[:NEIGHBOURS_READ] for step in STEPS if seq + step >= 0]
+        near = [seq + step for seq in list(best)[:NEIGHBOURS_READ] for step in NEIGHBOURS if seq + step >= 0]
         wanted = list(dict.fromkeys((*list(best)[:NEIGHBOURS_READ], *near, *best)))
         rows: dict[int, StoredMessage] = {}
         texts: dict[int, str] = {}

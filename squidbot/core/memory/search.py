@@ -135,7 +135,6 @@ class ParsedQuery(NamedTuple):
 
     Attributes:
         terms: the different stems of its words, in order, without grammar, dates and the names of speakers.
-        words: the word of each term, for a store whose index has words.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
         is_words: whether it is several words without grammar, and no question.
@@ -143,7 +142,6 @@ class ParsedQuery(NamedTuple):
     """
 
     terms: tuple[str, ...]
-    words: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     days: tuple[Days, ...] = ()
     is_words: bool = False
@@ -151,7 +149,7 @@ class ParsedQuery(NamedTuple):
     of_other: bool = False
 
     @classmethod
-    def of(cls, text: str, now: float | None = None, names: Iterable[str] = (), asker: str = "") -> ParsedQuery:
+    def of(cls, text: str, now: float | None = None, names: Iterable[str] = ()) -> ParsedQuery:
         """Parse a question.
 
         Args:
@@ -159,7 +157,6 @@ class ParsedQuery(NamedTuple):
             now: when it is asked, in seconds since 1970, for "last week" and "in May".
             names: the names of those who speak in the passages. A name in the question selects a speaker and is not
                 searched: where two people talk, both say it.
-            asker: the name of the person who asks: "I" and "my".
 
         Raises:
             ValueError: it has no letter or digit.
@@ -169,14 +166,11 @@ class ParsedQuery(NamedTuple):
         speakers = frozenset[str]().union(*(name_words(name) for name in names if name.lower() not in ROLES))
         of_other = not SECOND_PERSON.isdisjoint(words) or any(sign in text for sign in _YOU)
         named = speakers.intersection(found)
-        if asker and not FIRST_PERSON.isdisjoint(words):
-            named |= name_words(asker)
         terms = _sought(words, found, speakers)
         if not terms:
             raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
         return cls(
             terms,
-            _spoken(words, terms),
             named,
             asked_days,
             len(terms) > 1 and STOP_WORDS.isdisjoint(words),
@@ -204,11 +198,6 @@ def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]
     """Return the terms to look for: not names and grammar, unless there is nothing else."""
     kept = [term for term in found if term not in speakers] or found or [stem(word) for word in words if word]
     return tuple(dict.fromkeys(kept))[:QUERY_TERMS]
-
-
-def _spoken(words: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
-    spelled = {term: word for word in reversed(words) for term in terms_of(word)}
-    return tuple(spelled.get(term, term) for term in terms)
 
 
 def name_words(name: str) -> frozenset[str]:
@@ -404,7 +393,7 @@ def signals(
             whole=float(query.is_words and all(had[number])),
             answers=answers[number],
             stranger=float(passage.speaker in strangers),
-            assistant=float(query.of_asker and is_assistant(passage.speaker)),
+            assistant=float(query.of_asker and passage.speaker.lower() in ASSISTANTS),
             instructs=float(prepared.instructs),
             days=_of_days(query.days, passage) if query.days else 0.0,
             length=log1p(min(len(prepared.terms), SHORT_TERMS)),
@@ -413,8 +402,7 @@ def signals(
         )
         for number, (passage, prepared) in enumerate(candidates)
     ]
-    best_then = max((signal.days for signal in found), default=0.0)
-    return found, max(best_near, REACH_OF_DAYS * best_then)
+    return found, max(best_near, REACH_OF_DAYS * max((signal.days for signal in found), default=0.0))
 
 
 def _weighed(had: Sequence[float], shares: Sequence[float]) -> float:
@@ -476,18 +464,14 @@ def _by_group(
 
 def _answers(query: ParsedQuery, candidates: Sequence[PreparedPassage], own: Sequence[float]) -> list[float]:
     """Return the share of the passage before each candidate, if the candidate answers it."""
-    places = _places(candidates)
-    found = []
-    for passage, _ in candidates:
-        before = places.get((passage.group, passage.position - 1), -1)
-        asked = before >= 0 and (candidates[before].prepared.asks or (query.of_other and is_assistant(passage.speaker)))
-        found.append(own[before] if asked else 0.0)
-    return found
-
-
-def is_assistant(speaker: str) -> bool:
-    """Return whether a speaker's name says that it is an assistant."""
-    return speaker.lower() in ASSISTANTS
+    asking, said = dict[tuple[str, int], float](), dict[tuple[str, int], float]()
+    for (passage, prepared), share in zip(candidates, own, strict=True):
+        if passage.group:
+            said[passage.group, passage.position + 1] = share
+            asking[passage.group, passage.position + 1] = share * prepared.asks
+    passages = [passage for passage, _ in candidates]
+    known = (said if query.of_other and each.speaker.lower() in ASSISTANTS else asking for each in passages)
+    return [before.get((each.group, each.position), 0.0) for each, before in zip(passages, known, strict=True)]
 
 
 def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set[str]:
@@ -501,12 +485,6 @@ def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set
 def _group(passage: Passage) -> tuple[str, str]:
     """Return a key of a passage's group; without a group it is its own."""
     return (passage.group, "") if passage.group else ("", passage.key)
-
-
-def _places(candidates: Sequence[PreparedPassage]) -> dict[tuple[str, int], int]:
-    """Return the number of each candidate of a group, by the group and the place in it."""
-    passages = (candidate.passage for candidate in candidates)
-    return {(passage.group, passage.position): number for number, passage in enumerate(passages) if passage.group}
 
 
 def _of_days(asked: Sequence[Days], passage: Passage) -> float:

@@ -10,6 +10,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from unicodedata import normalize
 
+from squidbot.core.memory.words import STOP_WORDS
 from squidbot.core.messages import SearchMatch
 
 if TYPE_CHECKING:
@@ -217,22 +218,6 @@ def _forms(word: str) -> tuple[str, ...]:
     if len(stem) < 3:
         return (word,)
     return tuple(dict.fromkeys((word, stem, *(stem + end for end in _ENDINGS))))
-
-
-# English words that stand in every second sentence.
-STOP_WORDS = frozenset(
-    (
-        "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
-        "been", "before", "being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don",
-        "during", "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him",
-        "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "ll", "m", "me", "more", "most",
-        "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out",
-        "over", "own", "re", "s", "same", "she", "should", "so", "some", "such", "t", "than", "that", "the",
-        "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
-        "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
-        "whom", "why", "will", "with", "would", "you", "your",
-    )
-)  # fmt: skip
 
 
 def content_words(query: str) -> tuple[Word, ...]:

@@ -132,12 +132,6 @@ def test_speakers_are_asked_about_and_not_looked_for() -> None:
     assert ParsedQuery.of("On 8 May 2031", at("2031-09-01")).terms
 
 
-def test_words_stand_beside_the_terms_that_they_became() -> None:
-    """For a store whose index has words of its own."""
-    query = ParsedQuery.of("Which kettles did Ada's children buy?", names=["Ada"])
-    assert dict(zip(query.terms, query.words, strict=True)) == {"kettl": "kettles", "child": "children", "buy": "buy"}
-
-
 @pytest.mark.parametrize(
     ("form", "base"),
     [
