@@ -7,7 +7,6 @@ passages of the days asked about, and has `score` rank them.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import exp, inf, log, log1p
@@ -267,7 +266,11 @@ def strengths(terms: Sequence[str], weights: Weights, length: int | None = None)
     found = [0.0] * len(weights.shares)
     length = len(terms) if length is None else length
     damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * min(1.0, length / PART_TERMS))
-    for term, count in Counter(term for term in terms if term in weights.near).items():
+    counts: dict[str, int] = {}
+    for term in terms:
+        if term in weights.near:
+            counts[term] = counts.get(term, 0) + 1
+    for term, count in counts.items():
         share = count / (count + damping)
         for place, nearness in weights.near[term]:
             found[place] = max(found[place], nearness * share)
@@ -406,7 +409,7 @@ def signals(
 
 
 def _weighed(had: Sequence[float], shares: Sequence[float]) -> float:
-    return sum(map(mul, had, shares))
+    return float(sum(map(mul, had, shares)))
 
 
 def _best_part(terms: Sequence[str], weights: Weights) -> list[float]:
