@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, View
 
 # Added to the rules' number: raise it with every change of what the lists hold.
-FORM = 1
+FORM = 2
 RULES_OF_LISTS = FORM * 1000 + RULES
 # Keys in a row: so many that it stays below the 2 KB from which PostgreSQL would store it elsewhere.
 KEYS = 240
