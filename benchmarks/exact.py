@@ -123,7 +123,7 @@ class Index:
             if passage.time is not None:
                 del self._days[bisect_left(self._days, (day_of(passage.time), passage.key))]
 
-    def search(  # each says another thing of one query
+    def search(
         self,
         text: str,
         limit: int = 20,

@@ -74,6 +74,7 @@ CREATE TABLE {schema}.memory_views(
     view bigint NOT NULL,
     live bigint NOT NULL,                      -- how many memories hold
     past bigint NOT NULL,                      -- how many are history
+    terms bigint NOT NULL,                     -- how many terms both have
     PRIMARY KEY(tenant, view)
 ) WITH (fillfactor = 70);
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger("squidbot")
 
 # The number of the newest migration in this folder.
-NEWEST = 2
+NEWEST = 3
 # Any number that nobody else locks: one process at a time makes or changes the tables.
 MIGRATING = 7_341_902_655_118_463
 IS_THERE = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Texts prepared for search: terms, days, and other features.
 
-# Raise it with every change of `features_of`: indexes of other rules are rebuilt.
+# Raise it with every change of the terms: indexes of other rules are rebuilt.
 RULES = 2
 
 # The first characters of a text count: about 20 ms of work.
@@ -37,17 +37,19 @@ WORD_CHARS = 64
 
 _TOKEN = re.compile(r"[^\W_]++(?:['\u2019][^\W_]++|(?!))*+")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+|[0-9]+")
-# "I" and "you" in English, German, Spanish, French and Russian; in Chinese by the character.
+# "I" and "you" in English, German, Spanish, French and Russian, but for words that mean another thing in one of them;
+# in Chinese by the character.
 _FIRST = """
 i my me mine we our us ours myself ich mein meine meinen meinem meiner mir mich wir unser unsere yo mi mis mío mía
-nosotros nuestro nuestra je mon ma mes moi nous notre nos я мой моя моё мои мне меня мы наш
+nosotros nuestro nuestra je mon ma moi nous notre nos я мой моя моё мои мне меня мы наш
 """
 _SECOND = """
-you your yours yourself du dein deine deinen deinem deiner dir dich tú tu tus usted te toi ton tes vous votre vos ты
+you your yours yourself hast dein deine deinen deinem deiner dir dich tú tu tus usted te toi ton tes vous votre vos ты
 твой твоя тебе тебя вы ваш вам
 """
 FIRST_PERSON, SECOND_PERSON = frozenset(_FIRST.split()), frozenset(_SECOND.split())
 _I, _YOU = "我", "你您"
+_ASKED = ("?", "\uff1f")
 # Names that say what somebody is, and not who: they stand in questions as words.
 ASSISTANTS = frozenset(("assistant", "ai", "bot", "chatbot", "model", "agent"))
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
@@ -56,8 +58,9 @@ INSTRUCTION_WORDS = (
     "always never whenever immer niemals siempre nunca toujours jamais всегда никогда 总是 始终 永远 每次"
 )
 _INSTRUCTS = re.compile(
-    r"\s*+(?:(?:please|bitte|por favor|пожалуйста|请),?\s*+)?"
-    rf"(?:(?:{'|'.join(INSTRUCTION_WORDS.split()[:-4])}|from now on|when i|ab jetzt|nie|ne \w+ jamais)\b|"
+    r"(?!\s*+never (?:mind|heard)\b)\s*+(?:(?:please|bitte|por favor|пожалуйста|请),?\s*+)?"
+    rf"(?:(?:{'|'.join(INSTRUCTION_WORDS.split()[:-4])}|from now on|when i (?:ask|say|write|want)|ab jetzt|"
+    r"nie|ne \w+ jamais)\b|"
     rf"{'|'.join(INSTRUCTION_WORDS.split()[-4:])}|从现在)",
     re.IGNORECASE,
 )
@@ -89,13 +92,13 @@ def features_of(passage: Passage) -> PassageFeatures:
         tokens = [token for token in tokens if len(token) <= WORD_CHARS]
     words, stems = zip(*map(_known, tokens), strict=True) if tokens else ((), ())
     own = sum(map(FIRST_PERSON.__contains__, words)) / max(1, len(words))
-    asks = text.rstrip().endswith(("?", "\uff1f"))
+    asks = text.rstrip().endswith(_ASKED)
     return PassageFeatures(tuple(chain.from_iterable(stems)), asks, own, instructs(text))
 
 
 def instructs(text: str) -> bool:
     """Return whether a text begins as a standing instruction does: "Always ..."."""
-    return _INSTRUCTS.match(text) is not None
+    return _INSTRUCTS.match(text) is not None and not text.rstrip().endswith(_ASKED)
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -136,7 +139,7 @@ class ParsedQuery(NamedTuple):
         terms: the different stems of its words, in order, without grammar, dates and the names of speakers.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
-        is_words: whether it is several words without grammar, and no question.
+        is_words: whether it is several words without English grammar, and no question.
         of_asker, of_other: whether it is about the one who asks ("I"), and what the other said ("you").
     """
 
@@ -172,7 +175,7 @@ class ParsedQuery(NamedTuple):
             terms,
             named,
             asked_days,
-            len(terms) > 1 and STOP_WORDS.isdisjoint(words),
+            len(terms) > 1 and STOP_WORDS.isdisjoint(words) and not text.rstrip().endswith(_ASKED),
             not of_other and (_I in text or not FIRST_PERSON.isdisjoint(words)),
             of_other,
         )
@@ -324,6 +327,7 @@ NEAR_TERMS, FAR_TERMS = 15, 100
 # A passage longer than this is compared by its best part of so many terms, half overlapping the next.
 PART_TERMS = 40
 SHORT_TERMS = 12
+WORDLESS = 0.4  # how far a standing instruction counts that has no word of the question
 # People tell of a day within days: that chance falls so after the day; before it, three times as fast.
 TOLD_WITHIN_DAYS = 10
 AHEAD = 3
@@ -348,11 +352,11 @@ class Signals(NamedTuple):
     Attributes:
         near, far: how much of the question is said in it or near it, relative to the best.
         group: how much of the question its session or file says in all.
-        whole: 1 if several words are searched, and it has them all near each other.
+        whole: 1 if several words are searched, and it has all of them, or words near to them, in one part.
         answers: how much of it is said right before, if that is a question, or the answer of an assistant is asked for.
         stranger: 1 if the question is about another speaker.
         assistant: 1 if an assistant said it, and the question is about the one who asks.
-        instructs: 1 if it is a standing instruction.
+        instructs: 1 if it is a standing instruction; less without a word of the question.
         days: how near its time is to the days asked about, or how well the days that it speaks of match them.
         length: the logarithm of its terms, up to a short passage's.
         cost: the logarithm of its tokens.
@@ -397,7 +401,7 @@ def signals(
             answers=answers[number],
             stranger=float(passage.speaker in strangers),
             assistant=float(query.of_asker and passage.speaker.lower() in ASSISTANTS),
-            instructs=float(prepared.instructs),
+            instructs=prepared.instructs * (1.0 if any(had[number]) else WORDLESS),
             days=_of_days(query.days, passage) if query.days else 0.0,
             length=log1p(min(len(prepared.terms), SHORT_TERMS)),
             cost=log(LINE_TOKENS + len(passage.text.encode("utf-8", "replace")) / TOKEN_BYTES),
@@ -418,11 +422,9 @@ def _best_part(terms: Sequence[str], weights: Weights) -> list[float]:
         return strengths(terms, weights)
     half = PART_TERMS // 2
     halves: dict[int, list[str]] = {}
-    for term in sorted(weights.near.keys() & set(terms)):
-        place = -1
-        for _ in range(terms.count(term)):
-            place = terms.index(term, place + 1)
-            halves.setdefault(place // half, []).append(term)
+    wanted = weights.near.keys() & set(terms)
+    for place, term in [each for each in enumerate(terms) if each[1] in wanted] if wanted else ():
+        halves.setdefault(place // half, []).append(term)
     parts = [
         strengths([*halves.get(number, ()), *halves.get(number + 1, ())], weights, PART_TERMS)
         for number in dict.fromkeys(each for place in halves for each in (place - 1, place))
@@ -446,7 +448,7 @@ def _spread(
             told = [0.0] * len(shares)
             for last, number in pairwise(ordered):
                 apart = (len(candidates[last].prepared.terms) + len(candidates[number].prepared.terms)) / 2
-                between = abs(candidates[number].passage.position - candidates[last].passage.position) - 1
+                between = max(0, abs(candidates[number].passage.position - candidates[last].passage.position) - 1)
                 left = exp(-(apart + usual * between) / within)
                 told = [left * max(pair) for pair in zip(told, had[last], strict=True)]
                 spread[number] = list(map(max, spread[number], told))

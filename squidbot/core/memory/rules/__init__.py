@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from squidbot.core.memories import FactCategory
 
 # What holds in any language: how a clause begins that `asks`, that a question takes as `given`, or that asks to remember
-# the rest (`asked`); the `lead` before a
-# statement and the `tail` behind it, which are left out; what says that something is new (`changed`); where to `split`;
-# and words that are no name of a person, or of a place: "I moved to Rust".
+# the rest (`asked`); the `lead` before a statement and the `tail` behind it, which are left out; what says that
+# something is new (`changed`); where to `split`; and words that are no name of a person, or of a place: "I moved to
+# Rust".
 ANY: Final = r"""
 LINKS | and|but|so|also|because|since|as|while|(?:al)?though|yet|plus|then|especially|considering|given(?: that)?|that|even|now that|und|aber|weil|
  denn|doch|da|obwohl|damit|también|pero|porque|ya que|aunque|et|mais|car|parce que|donc|и|а|но|потому что|поэтому|так как|хотя

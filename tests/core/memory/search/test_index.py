@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -124,6 +125,25 @@ def test_groups_of_pages_do_not_answer_for_them() -> None:
         return scores["session"] / scores["alone"]
 
     assert lead("Fog.") > lead("wheat barley rye oats millet " * 60) >= 1.0
+
+
+def test_passages_of_one_position_are_as_near_as_can_be() -> None:
+    """A file that two bots read stands twice: no score grows by that, whatever the lengths."""
+    talk = [Passage(f"{copy}{place}", f"barge {place}", "", 0.0, "a", 0) for copy in "xy" for place in range(6)]
+    talk += [Passage(f"page{place}", "wheat barley oats " * 9_000, "", 0.0, "a", place + 1) for place in range(4)]
+    once = Index(talk[:1]).search("Where did the barge land?")[0].score
+    assert all(0 < hit.score <= once + 0.1 for hit in Index(talk).search("Where did the barge land?"))
+
+
+def test_a_page_of_many_spellings_takes_no_longer_than_its_length() -> None:
+    """Each of its words is near to the one that is asked for."""
+    times = []
+    for count in (1_000, 8_000):
+        page = Index([Passage("page", " ".join(f"connection{number:05}" for number in range(count)))])
+        began = process_time()
+        page.search("Where are the connections?")
+        times.append(process_time() - began)
+    assert times[1] < 24 * max(times[0], 0.001)
 
 
 def test_a_search_for_nothing_is_refused_and_none_is_wanted_of_none(index: Index) -> None:

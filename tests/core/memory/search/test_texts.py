@@ -115,12 +115,27 @@ def test_a_question_says_whom_it_is_about(text: str, asker: bool, other: bool) -
 
 
 @pytest.mark.parametrize(
+    "text", ["Wo wohnt Ann?", "\u732b\u53eb\u4ec0\u4e48\u540d\u5b57\uff1f", "where is the barge", "barge"]
+)
+def test_a_question_is_no_list_of_words(text: str) -> None:
+    """In whatever language; several words without grammar are one."""
+    assert not ParsedQuery.of(text).is_words
+    assert ParsedQuery.of("barge mill").is_words
+
+
+@pytest.mark.parametrize(
     "text", ["Always name versions.", "please never push", "Immer auf Deutsch.", "\u603b\u662f\u7528\u4e2d\u6587"]
 )
 def test_a_standing_instruction_is_known_by_how_it_begins(text: str) -> None:
     """In several languages; the same words later in a sentence are none."""
     assert instructs(text)
     assert not instructs(f"It was he who {text}")
+
+
+@pytest.mark.parametrize("text", ["Never mind", "When I was young", "Always?", "never heard of it"])
+def test_what_only_begins_so_is_no_standing_instruction(text: str) -> None:
+    """Remarks and questions."""
+    assert not instructs(text)
 
 
 def test_speakers_are_asked_about_and_not_looked_for() -> None:
