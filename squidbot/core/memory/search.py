@@ -332,8 +332,9 @@ WORDLESS = 0.4  # how far a standing instruction counts that has no word of the 
 TOLD_WITHIN_DAYS = 10
 AHEAD = 3
 OTHER_DAYS = 0.5
-# A passage of the day asked about reaches at least so much of the question.
+# A passage of the day asked about reaches at least so much of a question that has no more terms beside the day.
 REACH_OF_DAYS = 0.4
+BESIDE_DAYS_TERMS = 2
 # UTF-8 bytes of a token, about, and what a line costs beside its text.
 TOKEN_BYTES = 4
 LINE_TOKENS = 8
@@ -409,7 +410,8 @@ def signals(
         )
         for number, (passage, prepared) in enumerate(candidates)
     ]
-    return found, max(best_near, REACH_OF_DAYS * max((signal.days for signal in found), default=0.0))
+    of_days = max((signal.days for signal in found), default=0.0) if len(query.terms) <= BESIDE_DAYS_TERMS else 0.0
+    return found, max(best_near, REACH_OF_DAYS * of_days)
 
 
 def _weighed(had: Sequence[float], shares: Sequence[float]) -> float:
@@ -590,14 +592,14 @@ WEIGHTS = Signals(
 # its terms, as few of many are found at once. Fitted as a logistic choice on as many of these as of those. What is told
 # then, of questions that belong and of others: `python -m benchmarks --only recall`.
 REACH, SCATTERED, EACH_TERM = 12.3, -0.8, 0.85
-BASE = -5.1
+BASE = -5.15
 # The more there is, the more is found by chance: beyond the size of the conversations that this was fitted on, so much
 # less for each time e as many.
 USUAL_PASSAGES = 600
 GROWN = 0.1
 # Behind the best, scores fall by e in so much of what is weighed: nine in ten questions that search answers have all of
 # their evidence above MIN_RELEVANCE then.
-FALL = 10.0
+FALL = 12.0
 # With vectors, fitted as those above with these fixed. Vectors of token after token found half a point more, and take
 # forty times the room.
 LIKENESS = Likeness(own=0.15, near=0.5)  # of 3 or 4, which the nearest of two hundred has
