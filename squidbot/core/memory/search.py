@@ -210,8 +210,7 @@ def name_words(name: str) -> frozenset[str]:
 # The share of each term of a query that a passage has: by the word itself, its family, or its subject.
 
 # BM25's usual constants: the saturation of repeated words, and the weight of length.
-SATURATION = 1.2
-LENGTH_SHARE = 0.75
+SATURATION, LENGTH_SHARE = 1.2, 0.75
 # A word of the same family, and one spelled alike (times how alike): "adoption" for "adopt", "colour" for "color".
 RELATED = 0.5
 ALIKE = 0.6  # of their three-letter pieces shared, from which on two words are spelled alike
@@ -329,15 +328,12 @@ PART_TERMS = 40
 SHORT_TERMS = 12
 WORDLESS = 0.4  # how far a standing instruction counts that has no word of the question
 # People tell of a day within days: that chance falls so after the day; before it, three times as fast.
-TOLD_WITHIN_DAYS = 10
-AHEAD = 3
+TOLD_WITHIN_DAYS, AHEAD = 10, 3
 OTHER_DAYS = 0.5
 # A passage of the day asked about reaches at least so much of a question that has no more terms beside the day.
-REACH_OF_DAYS = 0.4
-BESIDE_DAYS_TERMS = 2
+REACH_OF_DAYS, BESIDE_DAYS_TERMS = 0.4, 2
 # UTF-8 bytes of a token, about, and what a line costs beside its text.
-TOKEN_BYTES = 4
-LINE_TOKENS = 8
+TOKEN_BYTES, LINE_TOKENS = 4, 8
 
 
 class PreparedPassage(NamedTuple):
@@ -515,11 +511,9 @@ def _meet(asked: Days, day: Days) -> float:
     return 1 / (1 + log((max(asked.last, day.last) - min(asked.first, day.first) + 1) / shared))
 
 
-# Signals by vectors: of a passage, and of what is near it.
+# Signals by vectors.
 
 LEAST_SPREAD = 1e-6
-# What is said near a passage counts for its meaning, too: by e less in so many terms.
-ALIKE_TERMS = 40
 
 
 class Similarity(NamedTuple):
@@ -536,24 +530,16 @@ class Similarity(NamedTuple):
     even: float | None = None
 
 
-class Likeness(NamedTuple):
-    """The cosine of a passage, and of the best in or near it, in standard deviations above the mean of all candidates.
+def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[float]:
+    """Return the cosine of each candidate, in order, in standard deviations above the mean of all, from cosines by key.
 
-    Cosines differ by embedder: those of one lie between .1 and .7, those of another between .7 and .9.
+    Cosines differ by embedder: those of one lie between .1 and .7, those of another between .7 and .9. A missing vector
+    counts as the mean.
     """
-
-    own: float = 0.0
-    near: float = 0.0
-
-
-def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
-    """Return the likeness of each candidate, in order, from cosines by key; a missing vector counts as the mean."""
     known = [similar[candidate.passage.key] for candidate in candidates if candidate.passage.key in similar]
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
-    own = [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
-    near = _spread(candidates, [[max(0.0, each)] for each in own], (1.0,), ALIKE_TERMS)
-    return [Likeness(*each) for each in zip(own, map(max, own, near), strict=True)]
+    return [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
 
 
 def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
@@ -595,24 +581,21 @@ REACH, SCATTERED, EACH_TERM = 12.3, -0.8, 0.85
 BASE = -5.15
 # The more there is, the more is found by chance: beyond the size of the conversations that this was fitted on, so much
 # less for each time e as many.
-USUAL_PASSAGES = 600
-GROWN = 0.1
+USUAL_PASSAGES, GROWN = 600, 0.1
 # Behind the best, scores fall by e in so much of what is weighed: nine in ten questions that search answers have all of
 # their evidence above MIN_RELEVANCE then.
 FALL = 12.0
-# With vectors, fitted as those above with these fixed. Vectors of token after token found half a point more, and take
-# forty times the room.
-LIKENESS = Likeness(own=0.15, near=0.5)  # of 3 or 4, which the nearest of two hundred has
+# With vectors, fitted as those above with these fixed: of a likeness of 3 or 4, which the nearest of two hundred has.
+# That of neighbours found a third of a point more in chats, and two less among long answers.
+LIKENESS = 0.4
 # The chance of the best passage then follows how far the nearest cosine stands above the mean of the others that are
 # ranked, and what words say of it. Fitted as a logistic choice of which questions belong; `Similarity.even` is another
 # of its numbers. A bare cosine means other things in each store: a question about somebody who speaks is nearer to all
 # that he says, and one about docs is near to nothing.
-STEEP = 7.5
-BY_WORDS = 0.88
+STEEP, BY_WORDS = 7.5, 0.88
 LEAST_BY_WORDS = -1.0  # that none of the words is there says no more than this
 # The more there is, the nearer is the nearest by chance; among fewer than the least so many, as among them.
-NEARER = 0.3
-LEAST_PASSAGES = 10
+NEARER, LEAST_PASSAGES = 0.3, 10
 # Where fewer of what is ranked have a vector, words alone speak: the nearest of those that have one may be far, while
 # what answers has none.
 ENOUGH_FRACTION = 0.9
@@ -635,7 +618,7 @@ def score(
     known = sum(candidate.passage.key in meaning.similar for candidate in candidates) if meaning else 0
     if meaning and known >= ENOUGH_FRACTION * len(candidates):
         near = likenesses(candidates, meaning.similar)
-        values = [value + sum(map(mul, LIKENESS, likeness)) for value, likeness in zip(values, near, strict=True)]
+        values = [value + LIKENESS * likeness for value, likeness in zip(values, near, strict=True)]
         if meaning.even is not None:
             by_vectors = STEEP * (prominence(candidates, meaning.similar) - meaning.even)
             by_vectors -= NEARER * log(max(LEAST_PASSAGES, statistics.passages) / USUAL_PASSAGES)
@@ -689,7 +672,7 @@ BLOCK = 64
 # Texts say the same if they share so many of their terms, and all numbers and negations.
 SAME_FRACTION = 0.9
 _NEGATIONS = frozenset(
-    ("no", "not", "never", "none", "nobody", "nothing", "without", "neither", "nor", "longer", "cannot")
+    ["no", "not", "never", "none", "nobody", "nothing", "without", "neither", "nor", "longer", "cannot"]
 )
 DAY_SECONDS = 86_400.0
 

@@ -10,16 +10,16 @@ from typing import NamedTuple
 # Words of grammar.
 _GRAMMAR = """
 a about above after again all also am an and any anyone anything are as at be because been before being below between
-both but by can cannot could did do does doing don done down during each either else ever every few for from further get
-gets getting give given go goes going gone got had has have having he her here hers herself him himself his how however
-i if in into is it its itself just let like made make makes making many may me might mine more most much must my myself
-no nor not now of off on once one only or other others our ours out over own per please same shall she should since so
-some somebody someone something still such take taken takes than that the their theirs them themselves then there these
-they thing things this those through to too took under until up upon us use used using very was we went were what
-whatever when where whether which while who whom whose why will with within without would yet you your yours yourself
-ll ve re m s d t didn doesn isn wasn weren won wouldn couldn shouldn hasn haven hadn aren ain im ive id ill youre dont
-tell told say says said know knew does recently currently usually according mention mentioned
-kind type sort
+both but by can cannot could did do does doing don done down during each either else ever every few for from further
+get gets getting give given go goes going gone got had has have having he her here hers herself him himself his how
+however i if in into is it its itself just let like made make makes making many may me might mine more most much must
+my myself no nor not now of off on once one only or other others our ours out over own per please same shall she
+should since so some somebody someone something still such take taken takes than that the their theirs them themselves
+then there these they thing things this those through to too took under until up upon us use used using very was we
+went were what whatever when where whether which while who whom whose why will with within without would yet you your
+yours yourself ll ve re m s d t didn doesn isn wasn weren won wouldn couldn shouldn hasn haven hadn aren ain im ive id
+ill youre dont tell told say says said know knew does recently currently usually according mention mentioned kind type
+sort
 """
 STOP_WORDS = frozenset(_GRAMMAR.split())
 
@@ -37,25 +37,24 @@ sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; spin spun; sta
 stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; take took taken; teach taught; tear tore torn;
 tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn; weave wove
 woven; win won; write wrote written; child children; man men; woman women; person people; mouse mice; foot feet; tooth
-teeth; goose geese; wife wives; knife knives; shelf shelves; half halves; wolf wolves; thief
-thieves; loaf loaves; good better best; bad worse worst; far farther further; mom mum mother mommy mummy; dad father
-daddy; kid kids; tv television; photo photos photograph photographs; bike bicycle; phone telephone; fridge
-refrigerator; exam examination; gym gymnasium; math maths mathematics; ad advertisement; die died dying; lie lied
-lying; tie tied tying; color colour colors colours colored coloured; favorite favourite favorites favourites; neighbor
-neighbour neighbors neighbours; neighborhood neighbourhood; theater theatre theaters theatres; center centre; gray
-grey; behavior behaviour; jewelry jewellery; program programme programmes
+teeth; goose geese; wife wives; knife knives; shelf shelves; half halves; wolf wolves; thief thieves; loaf loaves;
+good better best; bad worse worst; far farther further; mom mum mother mommy mummy; dad father daddy; kid kids; tv
+television; photo photos photograph photographs; bike bicycle; phone telephone; fridge refrigerator; exam examination;
+gym gymnasium; math maths mathematics; ad advertisement; die died dying; lie lied lying; tie tied tying; color colour
+colors colours colored coloured; favorite favourite favorites favourites; neighbor neighbour neighbors neighbours;
+neighborhood neighbourhood; theater theatre theaters theatres; center centre; gray grey; behavior behaviour; jewelry
+jewellery; program programme programmes
 """
 _BASE_OF = {
     form: row.split()[0] for row in _IRREGULAR.replace("\n", " ").split(";") for form in row.split()[1:] if row.strip()
 }
 _VOWELS = frozenset("aeiouy")
 # Suffixes of a family's words, longest first; at least four letters stay.
-_FAMILY = (
-    "ization", "isation", "ational", "fulness", "iveness", "ousness", "ability", "ibility", "ations", "ation",
-    "ition", "ments", "ement", "ment", "ness", "ible", "able", "ance", "ence", "ancy", "ency", "ship", "hood",
-    "less", "ical", "ist", "ism", "ize", "ise", "ify", "ive", "ous", "ful", "ion", "ity", "ial", "ian", "ant",
-    "ent", "al", "er", "or", "ic", "ly", "en", "i", "y",
-)  # fmt: skip
+_FAMILY_ENDS = """
+ization isation ational fulness iveness ousness ability ibility ations ation ition ments ement ment ness ible able
+ance ence ancy ency ship hood less ical ist ism ize ise ify ive ous ful ion ity ial ian ant ent al er or ic ly en i y
+"""
+_FAMILY = tuple(_FAMILY_ENDS.split())
 FAMILY_LETTERS = 4
 
 
