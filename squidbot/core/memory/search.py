@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Passage
 
 
-# Texts prepared for search: terms, days, and other features.
+# Texts as search sees them: terms, and other features.
 
 # Raise it with every change of the terms: indexes of other rules are rebuilt.
 RULES = 2
@@ -69,7 +69,7 @@ _ENDS = frozenset(("s", "m", "d", "re", "ve", "ll"))
 
 
 class PassageFeatures(NamedTuple):
-    """A passage as search sees it, prepared once when it is stored.
+    """A passage as search sees it.
 
     Attributes:
         terms: stems of its words in order, without words of mere grammar.
@@ -87,10 +87,8 @@ class PassageFeatures(NamedTuple):
 def features_of(passage: Passage) -> PassageFeatures:
     """Return a passage as search sees it."""
     text = passage.text[:TEXT_CHARS]
-    tokens = _TOKEN.findall(text)
-    if max(map(len, tokens), default=0) > WORD_CHARS:
-        tokens = [token for token in tokens if len(token) <= WORD_CHARS]
-    words, stems = zip(*map(_known, tokens), strict=True) if tokens else ((), ())
+    read = _read(text)
+    words, stems = zip(*read, strict=True) if read else ((), ())
     own = sum(map(FIRST_PERSON.__contains__, words)) / max(1, len(words))
     asks = text.rstrip().endswith(_ASKED)
     return PassageFeatures(tuple(chain.from_iterable(stems)), asks, own, instructs(text))
@@ -103,13 +101,20 @@ def instructs(text: str) -> bool:
 
 def terms_of(text: str) -> tuple[str, ...]:
     """Return the terms of a text in order, as `features_of` does."""
-    tokens = (match[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]))
-    return tuple(term for token in tokens if len(token) <= WORD_CHARS for term in _known(token)[1])
+    return tuple(term for _, stems in _read(text) for term in stems)
 
 
 def lower_words(text: str) -> list[str]:
     """Return the words of a text in order, lower case, without endings after an apostrophe."""
-    return [_known(match[0])[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]) if len(match[0]) <= WORD_CHARS]
+    return [word for word, _ in _read(text)]
+
+
+def _read(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the words of a text in order, each as `_known` has it, without data."""
+    tokens = _TOKEN.findall(text[:TEXT_CHARS])
+    if max(map(len, tokens), default=0) > WORD_CHARS:
+        tokens = [token for token in tokens if len(token) <= WORD_CHARS]
+    return [*map(_known, tokens)]
 
 
 @lru_cache(65_536)
