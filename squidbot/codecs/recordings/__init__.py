@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.messages import Category
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from squidbot.core.messages import Category
 
 __all__ = ["START", "Position", "RecordedMessage", "RecordedSession"]
 
@@ -85,4 +85,4 @@ class RecordedSession:
     call_id: str = ""
     title: str = ""
     unread: Counter[str] = field(default_factory=Counter)
-    position: Position = Position()
+    position: Position = field(default_factory=Position)
