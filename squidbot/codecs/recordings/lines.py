@@ -80,8 +80,8 @@ def first_values(path: Path) -> list[object]:
     found = [value for raw in lines[:_FIRST_ENTRIES] if raw.strip() and (value := _object(raw)) is not None]
     if found and _object(lines[0]) is not None:
         return [*found]
-    value = whole(path)
-    return [] if value is None else [value]
+    alone = whole(path)
+    return [] if alone is None else [alone]
 
 
 def whole(path: Path) -> object:
