@@ -20,6 +20,7 @@ from squidbot.core.transcript.lineage import CALLER, LINEAGE
 from squidbot.core.transcript.lines import COURSE, FIRST, HEAD, LINE, OF_ALL, Head, Line, Lines, own_name
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
+from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.records import RecordKind, retry
 from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
@@ -74,6 +75,8 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     SUMMARY,
     JOURNALED,
     BROUGHT,
+    RECORDING,
+    RECORDED,
     CUT,
     INJECTION,
     RETRACTION,

@@ -17,6 +17,7 @@ from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Opening, Record
 from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED
 from squidbot.core.transcript.lineage import CALLER, LINEAGE
+from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.records import RecordKind, fields
 from squidbot.core.transcript.removals import INJECTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
@@ -111,7 +112,7 @@ OF_ALL: Final = frozenset(
     kind.name
     for kind in (
         *(LINE, COURSE, HEAD, LINEAGE, CALLER, SCOPE, MODEL, WINDOW, LEARNED),
-        *(BROUGHT, CUT, JOURNALED, INJECTION),
+        *(BROUGHT, CUT, JOURNALED, INJECTION, RECORDING, RECORDED),
     )
 )
 
