@@ -1,12 +1,63 @@
-"""Takes in the sessions that other agents recorded: what is new, once, with its branches and sub-agents."""
+"""Imports the sessions that other agents recorded: what is new of each, once, with its branches and sub-agents."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["default_store"]
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.recordings import START, Position
+from squidbot.core.errors import SquidbotError, TranscriptError
+from squidbot.core.memories import NOBODY
+from squidbot.core.messages import Category
+from squidbot.core.ports import SupportsRecordSearch
+from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.recordings import (
+    RECORDED,
+    RECORDING,
+    RecordedRun,
+    Recording,
+    keys_of,
+    message_key,
+    session_name,
+)
+from squidbot.core.transcript.records import retry
+from squidbot.core.transcript.scopes import MODEL, SCOPE, ModelChange, due_scope, spelled
+from squidbot.core.view.steps import categorized, speaks
+from squidbot.core.view.truncation import ArrivalLimits, MessagePlace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import ModuleType
+
+    from squidbot.codecs.recordings import RecordedMessage, RecordedSession
+    from squidbot.core.memories import Scope
+    from squidbot.core.messages import Message, Record, StoredMessage
+    from squidbot.core.ports import Codec, TranscriptStore
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.records import Wait
+
+__all__ = ["ImportedRecording", "RecordingImporter", "default_store"]
+
+# What one transaction holds at most.
+_MOST_ROWS: Final = 256
+_MOST_CHARS: Final = 4_000_000
+# A position is stored with messages; without new ones only where reading again would take a while.
+_MOST_UNREAD_BYTES: Final = 65_536
+# No message is cut on arrival: nothing of it was sent by squidbot.
+_UNCUT: Final = sys.maxsize
+# Sessions of different files may have the same name.
+_MOST_NAMES: Final = 1_000
+# Keys of a message under which stand bytes, ids and seals: nothing to redact.
+_DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_use_id"})
 
 
 def default_store() -> Path:
@@ -16,3 +67,403 @@ def default_store() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "squidbot" / "agents.db"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "squidbot" / "agents.db"
+
+
+@dataclass(slots=True)
+class ImportedRecording:
+    """The outcome of importing one recorded session.
+
+    Attributes:
+        file: where it is recorded.
+        session: its id in the store.
+        recording: the agent, the agent's id, the project and the title.
+        new: how many messages were stored now.
+        known: how many of those that were read had been stored before.
+        lines: how many branches were begun.
+        unread: how many entries became no message, by what they are.
+        reason: why it failed; "" if it did not.
+    """
+
+    file: str
+    session: str
+    recording: Recording
+    new: int = 0
+    known: int = 0
+    lines: int = 0
+    unread: Counter[str] = field(default_factory=Counter)
+    reason: str = ""
+
+
+class RecordingImporter:
+    """Imports recordings into one store. Several processes may import the same recording at once."""
+
+    def __init__(  # noqa: PLR0913  # where to, how to count and read, whose
+        self,
+        store: TranscriptStore,
+        meter: Meter,
+        codecs: Mapping[str, Codec],
+        *,
+        scope: Scope = NOBODY,
+        redacted: Callable[[str], str] | None = None,
+        wait: Wait | None = None,
+    ) -> None:
+        """Import nothing yet.
+
+        `scope` says whose the messages are. `redacted` removes secrets from a text before it is stored; `None` stores
+        all as it was said. `wait`: how to wait for other writers.
+        """
+        self.store = store
+        self.limits = ArrivalLimits(meter, codecs, _UNCUT, _UNCUT)
+        self.scope = scope
+        self.redacted = redacted
+        self.wait = wait
+
+    def import_file(
+        self,
+        reader: ModuleType,
+        path: Path,
+        *,
+        is_over: bool = True,
+        known: Mapping[str, RecordedRun] | None = None,
+    ) -> list[ImportedRecording]:
+        """Import what is new in a file, and return an outcome for each session in it; none if it has not changed.
+
+        `is_over` as for `read` of the reader. `known` are the file's newest runs by session, `None`: look them up.
+
+        Raises:
+            TranscriptError: the file can't be read.
+            StoreError: the store can't be read.
+        """
+        stamp, size = _stamp(path)
+        runs = self._runs_of(path) if known is None else known
+        if any(run.stamp == stamp for run in runs.values()):
+            return []
+        start = max((Position(run.offset, run.tip, run.line) for run in runs.values()), default=Position())
+        if not _is_line_end(path, start.offset, size):
+            start = Position()
+        for begin in (start, Position()):
+            sessions = reader.read(path, begin, is_over=is_over)
+            try:
+                return [*self._imported(sessions, path, begin, stamp if is_over else "", runs)]
+            except _UnknownParentError:  # somebody went back to what was read before
+                continue
+        return []
+
+    def runs(self, sessions: Iterable[str]) -> dict[str, dict[str, RecordedRun]]:
+        """Return the newest runs of all files, by file and session.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        found: dict[str, dict[str, RecordedRun]] = {}
+        for name in sessions:
+            for run in RECORDED.all(self.store, name):
+                found.setdefault(run.file, {})[name] = run
+        return found
+
+    def sessions_with(self, text: str) -> list[str]:
+        """Return the sessions in whose runs a text stands, oldest first."""
+        is_able = isinstance(self.store, SupportsRecordSearch)
+        return self.store.sessions_with(RECORDED.name, [text]) if is_able else []  # type: ignore[attr-defined]
+
+    def _runs_of(self, path: Path) -> dict[str, RecordedRun]:
+        sessions = self.sessions_with(f'"file":{json.dumps(str(path), ensure_ascii=False)}')
+        return self.runs(sessions).get(str(path), {})
+
+    def _imported(
+        self,
+        sessions: Sequence[RecordedSession],
+        path: Path,
+        start: Position,
+        stamp: str,
+        runs: Mapping[str, RecordedRun],
+    ) -> Iterator[ImportedRecording]:
+        """Import the sessions of a file. The last one says how far it was read: who dies before reads all again."""
+        names: dict[str, str] = {}
+        for number, session in enumerate(sessions, 1):
+            run = RecordedRun(str(path), session.id, 0, -1, "", start.offset, start.line, start.tip)
+            end = run
+            if number == len(sessions):
+                end = run._replace(**session.position._asdict(), stamp=stamp)
+            done = ImportedRecording(str(path), self._name(session, run, names, runs), recording_of(session))
+            done.unread.update(session.unread)
+            names[session.id] = done.session
+            try:
+                self._write(session, (run, end), done, is_whole=not start.offset)
+            except SquidbotError as error:
+                done.reason = str(error)
+            yield done
+            if done.reason:
+                return
+
+    def _write(
+        self,
+        session: RecordedSession,
+        runs: tuple[RecordedRun, RecordedRun],
+        done: ImportedRecording,
+        *,
+        is_whole: bool,
+    ) -> None:
+        def act(_: tuple[int, int]) -> None:
+            done.known = 0
+            _SessionWriter(self, session, runs, done, is_whole=is_whole).write()
+
+        retry(self.store, done.session, act, "nothing was imported", wait=self.wait)
+
+    def _name(
+        self,
+        session: RecordedSession,
+        run: RecordedRun,
+        names: Mapping[str, str],
+        runs: Mapping[str, RecordedRun],
+    ) -> str:
+        """Return the id of a session in the store: its own, or that of the session whose copy it is."""
+        for name, other in runs.items():
+            if other.source == session.id:
+                return name
+        above = names.get(session.parent) or self._stored_name(session.agent, session.parent) if session.parent else ""
+        own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
+        for number in range(1, _MOST_NAMES):
+            name = own if number == 1 else f"{own}~{number}"
+            there = RECORDED.all(self.store, name)
+            if not there:
+                break
+            if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
+                return name
+        beginning = self.sessions_with(keys[0]) if keys else []
+        return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
+
+    def _stored_name(self, agent: str, source: str) -> str:
+        """Return the id of an agent's session in the store, by that agent's id."""
+        own = session_name(agent, source)
+        if self.store.head(own) != (0, 0):
+            return own
+        copies = self.sessions_with(f'"source":{json.dumps(source, ensure_ascii=False)}')
+        return next((other for other in copies if other.startswith(f"{spelled(agent)}/")), own)
+
+
+def recording_of(session: RecordedSession) -> Recording:
+    """Return what a store says of a recorded session."""
+    return Recording(session.agent, session.id, session.project, session.title)
+
+
+class _UnknownParentError(Exception):
+    """A message stands behind one that was read before this time, and is not known."""
+
+
+class _SessionWriter:
+    """Stores what is new of one recorded session, from what the store holds now."""
+
+    def __init__(
+        self,
+        importer: RecordingImporter,
+        session: RecordedSession,
+        runs: tuple[RecordedRun, RecordedRun],
+        done: ImportedRecording,
+        *,
+        is_whole: bool,
+    ) -> None:
+        self._importer, self._session, self._done, self._is_whole = importer, session, done, is_whole
+        # What is stored of the file with some of the messages, and with the last ones.
+        self._run, self._last_run = runs
+        self._store, self._name = importer.store, done.session
+        self._rows: list[StoredMessage] = []
+        self._keys: list[str] = []
+        self._models: list[ModelChange] = []
+        self._chars = 0
+        self._open()
+        self._known = self._read_known()
+        self._tip = self._file_tip()
+
+    def _open(self) -> None:
+        """Read the line that is talked on, and the newest records."""
+        self._line = LineStore(self._store, self._name)
+        self._opening = self._line.opening(self._name, (RECORDED.name, RECORDING.name, MODEL.name, SCOPE.name))
+        self._end = self._line.last_seq
+        self._turn: int | None = None
+
+    def _newest(self, kind: str) -> Record | None:
+        return self._opening.newest.get(kind)
+
+    def _read_known(self) -> dict[str, int]:
+        """Return the messages that are stored, by key; none if it is clear that the store has none of these."""
+        messages = self._session.messages
+        if not self._is_whole and all(one.parent is None for one in messages):
+            keys = [message_key(one.id) for one in messages]
+            store = self._store
+            if isinstance(store, SupportsRecordSearch) and self._name not in store.sessions_with(RECORDED.name, keys):
+                return {}
+        return keys_of(RECORDED.all(self._store, self._name))
+
+    def _file_tip(self) -> int:
+        """Return the message behind which the file goes on."""
+        newest = self._newest(RECORDED.name)
+        if newest is None:
+            return self._end
+        run = RECORDED.read(newest)
+        if run.file == self._run.file:
+            return run.last_seq
+        every = RECORDED.all(self._store, self._name)
+        return next((one.last_seq for one in reversed(every) if one.file == self._run.file), self._end)
+
+    def write(self) -> None:
+        """Store the messages that are new, in transactions of some hundred, and how far the file was read."""
+        for message in self._session.messages:
+            key = message_key(message.id)
+            if key in self._known:
+                self._done.known += 1
+                self._flush()
+                self._tip = self._last_part(message.id)
+                continue
+            self._move(message)
+            for number, part in enumerate(self._parts(message)):
+                self._add(part, message_key(message.id, number), message.model)
+            if len(self._rows) >= _MOST_ROWS or self._chars >= _MOST_CHARS:
+                self._flush()
+        self._flush(is_last=True)
+
+    def _last_part(self, message_id: str) -> int:
+        """Return the last of the messages that a known message is stored as."""
+        parts = (self._known.get(message_key(message_id, number)) for number in count())
+        return [*takewhile(lambda seq: seq is not None, parts)][-1] or 0
+
+    def _move(self, message: RecordedMessage) -> None:
+        """Go where a message stands: behind the newest, on another line, or on a new one."""
+        behind = self._tip
+        if message.parent == START:
+            behind = -1
+        elif message.parent is not None and message_key(message.parent) in self._known:
+            behind = self._last_part(message.parent)
+        elif message.parent is not None and not self._is_whole:
+            raise _UnknownParentError
+        if behind != self._end:
+            self._flush()
+            self._go(behind, message.time)
+
+    def _go(self, behind: int, at: float | None) -> None:
+        """Go to the line that ends with a message, or begin one behind it; stay if no line has it."""
+        from squidbot.core.kinds import branch, switch  # noqa: PLC0415  # most sessions have one line
+
+        lines = [*self._line.all()]
+        ending = next((line for line in lines if line.last_seq == behind), None)
+        holding = next((line for line in lines if behind < 0 or line.has(behind)), None)
+        if ending is not None:
+            switch(self._line, ending.line, wait=self._importer.wait)
+        elif holding is not None:
+            following = next(seq for first, last in holding.runs for seq in (max(first, behind + 1),) if seq <= last)
+            branch(holding, following, at=at, wait=self._importer.wait)
+            self._done.lines += 1
+        self._open()
+
+    def _parts(self, message: RecordedMessage) -> list[Message]:
+        """Return a message as its codec reads it: what answers calls and what a person says apart."""
+        codec = self._importer.limits.codecs[self._session.codec]
+        value = _mapped(message.value, self._importer.redacted) if self._importer.redacted else message.value
+        values = codec.split(value) if isinstance(codec, AnthropicMessages) else [value]
+        try:
+            parts = [codec.to_message(one, message.time) for one in values]
+        except ValueError:
+            self._done.unread["messages that can't be read"] += 1
+            return []
+        return [_categorized(part, message.category) for part in parts]
+
+    def _add(self, part: Message, key: str, model: str) -> None:
+        limits, seq = self._importer.limits, self._opening.messages + len(self._rows)
+        message = categorized(part, limits.codecs[part.codec], opens=seq == 0)
+        if self._turn is None:
+            newest = self._store.read(self._name, self._end, self._end) if self._end >= 0 else []
+            self._turn = newest[0].turn if newest else seq
+        self._turn = seq if speaks(message) else self._turn
+        row = limits.stored(message, MessagePlace(seq, self._turn))
+        if model and model != self._model:
+            self._models.append(ModelChange(seq, model))
+        self._rows.append(row)
+        self._keys.append(key)
+        self._known[key] = self._tip = self._end = seq
+        self._chars += len(row.payload)
+
+    @property
+    def _model(self) -> str:
+        """The model of the newest message."""
+        newest = self._newest(MODEL.name)
+        return self._models[-1].model if self._models else MODEL.read(newest).model if newest else ""
+
+    def _flush(self, *, is_last: bool = False) -> None:
+        """Store the messages at hand; with the last ones, how far the file was read."""
+        first, keys = self._opening.messages, "".join(self._keys)
+        run = self._last_run if is_last else self._run
+        run = run._replace(first_seq=first, last_seq=self._tip, keys=keys)
+        if not self._rows and not (is_last and self._is_due(run)):
+            return
+        self._line.append(self._name, first, self._rows, self._records(run, first))
+        self._done.new += len(self._rows)
+        self._rows, self._keys, self._models, self._chars = [], [], [], 0
+        end, turn = self._end, self._turn
+        self._open()
+        self._end, self._turn = end, turn
+
+    def _is_due(self, run: RecordedRun) -> bool:
+        """Return whether how far a file was read is worth a record, without messages."""
+        newest = self._newest(RECORDED.name)
+        if newest is None:
+            return False
+        before = RECORDED.read(newest)
+        if before.file != run.file:
+            return True
+        return before.stamp != run.stamp if run.stamp else run.offset - before.offset > _MOST_UNREAD_BYTES
+
+    def _records(self, run: RecordedRun, first: int) -> list[Record]:
+        """Return the records to store with messages."""
+        models, newest = self._newest(MODEL.name), self._newest(RECORDING.name)
+        due = [RECORDED.behind(self._newest(RECORDED.name), run)]
+        due += MODEL.records(self._models, models.number + 1 if models else 0)
+        due += due_scope(self._newest(SCOPE.name), self._importer.scope, first)
+        known = RECORDING.read(newest) if newest else None
+        recording = self._done.recording
+        if known is None:
+            return [*due, RECORDING.record(0, recording)]
+        if recording.source == known.source and recording.title not in {"", known.title}:
+            due.append(RECORDING.behind(newest, known._replace(title=recording.title)))
+        return due
+
+
+def _categorized(message: Message, category: Category | None) -> Message:
+    """Return a message as what its reader says it is: a program's text in the user's role is no person's."""
+    if category is None or message.results:
+        return message
+    return replace(message, category=Category.AUTOMATED if message.role == "user" else category)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON
+    """Return a JSON value with other texts; what is known as data stays."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: one if key in _DATA else _mapped(one, change) for key, one in value.items()}
+    return [_mapped(one, change) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _stamp(path: Path) -> tuple[str, int]:
+    """Return what tells whether a file, a folder or a database has changed, and its size in bytes.
+
+    Raises:
+        TranscriptError: there is none.
+    """
+    try:
+        files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+        log = path.with_name(f"{path.name}-wal")
+        found = [one.stat() for one in (*files, *([log] if log.exists() else []))]
+    except OSError as error:
+        raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
+    size, newest = sum(one.st_size for one in found), max((one.st_mtime_ns for one in found), default=0)
+    return f"{len(found)}:{size}:{newest}", size
+
+
+def _is_line_end(path: Path, offset: int, size: int) -> bool:
+    """Return whether a file goes on behind an offset: it has grown, and was not written anew."""
+    if not 0 < offset <= size or path.is_dir():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(offset - 1)
+        return file.read(1) == b"\n"
+    return False

@@ -1,8 +1,8 @@
-"""Sessions of other agents, taken in from their recordings: where each is from, and which of its messages are stored."""
+"""Sessions of other agents, imported from their recordings: where each is from, and which messages are stored."""
 
 from __future__ import annotations
 
-import re
+from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,10 +11,11 @@ from squidbot.core.transcript.scopes import short_id, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
-# What stands for the name of a project in the ids of its sessions.
-_ODD: Final = re.compile(r"[^\w.-]+")
-_NAME_CHARS: Final = 40
+# Ids of messages are kept as digests of so many bytes, which base64 writes without padding.
+KEY_BYTES: Final = 9
+KEY_CHARS: Final = 12
 
 
 class Recording(NamedTuple):
@@ -38,41 +39,58 @@ class RecordedRun(NamedTuple):
 
     Attributes:
         file: its absolute path.
+        source: the agent's id of the session that they are of: copies of one session are lines of another.
         first_seq: the first of them, or the next message if there is none.
-        ids: the agent's ids of the messages, one for each.
+        last_seq: the message behind which the file goes on; -1 for none.
+        keys: `message_key` of each message, joined.
         offset, line, tip: as in `codecs.recordings.Position`; 0 and "" in files that are read whole.
-        stamp: what tells that the file has changed: its size and time; "" if it was read in part.
+        stamp: tells whether the file has changed since it was read to its end; "" if it was not.
     """
 
     file: str
+    source: str
     first_seq: int
-    ids: tuple[str, ...] = ()
+    last_seq: int
+    keys: str = ""
     offset: int = 0
     line: int = 0
     tip: str = ""
     stamp: str = ""
+
+    @property
+    def messages(self) -> int:
+        """How many messages were read."""
+        return len(self.keys) // KEY_CHARS
 
 
 def _newest(values: Sequence[Recording]) -> Recording | None:
     return values[-1] if values else None
 
 
-def _with_ids(run: RecordedRun) -> RecordedRun:
-    return run._replace(ids=tuple(map(str, run.ids)))
+def _untitled(recording: Recording, _: AbstractSet[int]) -> Recording | None:
+    return recording._replace(title="") if recording.title else None
 
 
-RECORDING = RecordKind("recording", fields(Recording), _newest)
-RECORDED = RecordKind("recorded", fields(RecordedRun, _with_ids), tuple)
+# A title may quote what is to be forgotten.
+RECORDING = RecordKind("recording", fields(Recording), _newest, without=_untitled)
+RECORDED = RecordKind("recorded", fields(RecordedRun), tuple)
 
 
-def project_key(project: str) -> str:
-    """Return what stands for a project's folder in the ids of its sessions: its name, and a digest of its path."""
-    name = (
-        _ODD.sub("-", project.replace("\\", "/").rstrip("/").rpartition("/")[2])[:_NAME_CHARS].strip("-") or "project"
-    )
-    return f"{name}-{sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+def message_key(message_id: str, part: int = 0) -> str:
+    """Return what stands for an agent's id of a message; `part`: of a message that is stored as several, from 0."""
+    named = f"{message_id}#{part}" if part else message_id
+    return urlsafe_b64encode(sha256(named.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]).decode("ascii")
 
 
-def session_name(agent: str, project: str, source: str, parent: str = "") -> str:
+def keys_of(runs: Sequence[RecordedRun]) -> dict[str, int]:
+    """Return the messages that were read, by key."""
+    return {
+        run.keys[at * KEY_CHARS : (at + 1) * KEY_CHARS]: run.first_seq + at
+        for run in runs
+        for at in range(run.messages)
+    }
+
+
+def session_name(agent: str, source: str, parent: str = "") -> str:
     """Return the id that a recorded session has in a store; `parent` is that of the session whose sub-agent it is."""
-    return short_id(f"{parent}/{spelled(source)}" if parent else f"{agent}/{project_key(project)}/{spelled(source)}")
+    return short_id(f"{parent or spelled(agent)}/{spelled(source)}")

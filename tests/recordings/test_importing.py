@@ -1,0 +1,317 @@
+"""What other agents recorded is stored once, on the lines that it has, however often and in whichever pieces it comes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.recordings import START, Position, RecordedMessage, RecordedSession
+from squidbot.codecs.recordings.lines import entries
+from squidbot.core.memories import Scope
+from squidbot.core.messages import Category
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.recordings import RECORDED, RECORDING
+from squidbot.core.transcript.scopes import MODEL, SCOPE
+from squidbot.services.recordings import RecordingImporter
+from squidbot.wiring.claims import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.services.recordings import ImportedRecording
+
+CODEC = OpenAIChat()
+# A message of a made recording: its id, the id in front of it, and its text.
+Made = tuple[str, str, str]
+
+
+class _Reader(ModuleType):
+    """Reads lines of `{"session", "id", "parent", "text"}`, as an agent that names the message before each."""
+
+    def __init__(self) -> None:
+        super().__init__("made")
+        self.reads: list[int] = []
+
+    def read(self, path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
+        del is_over
+        start = start or Position()
+        self.reads.append(start.offset)
+        unread: Counter[str] = Counter()
+        found: dict[str, RecordedSession] = {}
+        before, known, last = start.tip, set[str](), start
+        for entry in entries(path, start, unread):
+            one = {key: str(value) for key, value in entry.value.items()}
+            name = one.get("session", path.stem)
+            session = found.setdefault(name, RecordedSession("made", name, CODEC.tag, "/work/app"))
+            session.parent = one.get("above", "")
+            parent = None if one["parent"] == before else one["parent"]
+            is_first = not before and not start.offset
+            value = {"role": one.get("role", "user"), "content": one["text"]}
+            session.messages.append(
+                RecordedMessage(one["id"], value, None if is_first else parent, 5.0, one.get("model", ""))
+            )
+            before = one["id"]
+            known.add(before)
+            last = Position(entry.end, before, entry.line)
+        for session in found.values():
+            session.position = last
+        return [*found.values()]
+
+
+def _write(path: Path, messages: Sequence[Made], **more: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        for identifier, parent, text in messages:
+            file.write(json.dumps({"id": identifier, "parent": parent, "text": text, **more}) + "\n")
+
+
+def _importer(store: SqliteStore) -> RecordingImporter:
+    return RecordingImporter(store, Meter(builtin_counter("classes")), {CODEC.tag: CODEC}, wait=wait)
+
+
+def _lines(store: SqliteStore, session: str) -> set[tuple[str, ...]]:
+    """Return what each line of a session says."""
+    on = LineStore(store, session)
+    every = [line.read(session, 0, 10_000) for line in on.all()]
+    return {tuple(CODEC.text(row.payload) for row in rows) for rows in every}
+
+
+def _leaves(messages: Sequence[Made]) -> set[tuple[str, ...]]:
+    """Return the texts from the beginning to each message behind which no other stands."""
+    above = {identifier: (parent, text) for identifier, parent, text in messages}
+    inner = {parent for parent, _ in above.values()}
+
+    def way(identifier: str) -> Iterator[str]:
+        while identifier:
+            identifier, text = above[identifier]
+            yield text
+
+    return {tuple(way(identifier))[::-1] for identifier in above if identifier not in inner}
+
+
+@st.composite
+def _trees(draw: st.DrawFn) -> list[Made]:
+    """Draw the messages of a conversation in which somebody goes back, in the order in which they were said."""
+    made: list[Made] = []
+    for number in range(draw(st.integers(1, 12))):
+        behind = made[-1][0] if made else START
+        if made and draw(st.integers(0, 3)) == 0:
+            behind = draw(st.sampled_from([START, *(one[0] for one in made)]))
+        made.append((f"id-{number}", behind, f"text {number}"))
+    return made
+
+
+@given(tree=_trees(), cuts=st.sets(st.integers(1, 11)), again=st.booleans())
+def test_a_recording_has_the_same_lines_in_whichever_pieces_it_is_imported(
+    tmp_path_factory: pytest.TempPathFactory, tree: list[Made], cuts: set[int], again: bool
+) -> None:
+    path, reader = tmp_path_factory.mktemp("made") / "talk.jsonl", _Reader()
+    new = 0
+    with SqliteStore(path.with_suffix(".db")) as store:
+        places = [0, *sorted(cut for cut in cuts if cut < len(tree)), len(tree)]
+        for first, last in itertools.pairwise(places):
+            _write(path, tree[first:last])
+            for _ in range(1 + again):
+                done = _importer(store).import_file(reader, path)
+                assert not [one.reason for one in done if one.reason]
+                new += sum(one.new for one in done)
+        assert new == len(tree) == store.head("made/talk")[0]
+        assert _lines(store, "made/talk") == _leaves(tree)
+        # What is talked on is the newest.
+        newest = LineStore(store, "made/talk")
+        assert CODEC.text(newest.read("made/talk", newest.last_seq, newest.last_seq)[0].payload) == tree[-1][2]
+
+
+def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "one"), ("b", "a", "two")])
+        assert [one.new for one in _importer(store).import_file(reader, path)] == [2]
+        assert _importer(store).import_file(reader, path) == []
+        assert reader.reads == [0]
+        size = path.stat().st_size
+        _write(path, [("c", "b", "three")])
+        assert [(one.new, one.known) for one in _importer(store).import_file(reader, path)] == [(1, 0)]
+        assert reader.reads == [0, size]
+
+
+def test_a_resumed_copy_is_a_line_of_the_session_that_it_copies(tmp_path: Path) -> None:
+    first, copy, reader = tmp_path / "first.jsonl", tmp_path / "copy.jsonl", _Reader()
+    said = [("a", "", "one"), ("b", "a", "two"), ("c", "b", "three")]
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(first, said)
+        _importer(store).import_file(reader, first)
+        _write(copy, [*said[:2], ("x", "b", "otherwise")])
+        done = _importer(store).import_file(reader, copy)
+        assert [(one.session, one.new, one.known, one.lines) for one in done] == [("made/first", 1, 2, 1)]
+        # Both go on, each on its own line, and are read from where they were left.
+        _write(copy, [("y", "x", "further")])
+        _write(first, [("d", "c", "four")])
+        for path in (copy, first):
+            assert [one.new for one in _importer(store).import_file(reader, path)] == [1]
+        assert _lines(store, "made/first") == {("one", "two", "three", "four"), ("one", "two", "otherwise", "further")}
+        assert [name for name, _ in store.sessions()] == ["made/first"]
+
+
+def test_two_recordings_with_one_name_are_two_sessions(tmp_path: Path) -> None:
+    reader = _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        for folder in ("one", "two"):
+            path = tmp_path / folder / "talk.jsonl"
+            path.parent.mkdir()
+            _write(path, [(f"{folder}-a", "", folder)])
+            _importer(store).import_file(reader, path)
+        assert store.sessions() == [("made/talk", 1), ("made/talk~2", 1)]
+        for folder, name in (("one", "made/talk"), ("two", "made/talk~2")):
+            _write(tmp_path / folder / "talk.jsonl", [(f"{folder}-b", f"{folder}-a", "more")])
+            assert _importer(store).import_file(reader, tmp_path / folder / "talk.jsonl")[0].session == name
+
+
+def test_a_moved_recording_is_known(tmp_path: Path) -> None:
+    reader, old, new = _Reader(), tmp_path / "talk.jsonl", tmp_path / "moved" / "talk.jsonl"
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(old, [("a", "", "one")])
+        _importer(store).import_file(reader, old)
+        new.parent.mkdir()
+        old.rename(new)
+        _write(new, [("b", "a", "two")])
+        assert [(one.new, one.known) for one in _importer(store).import_file(reader, new)] == [(1, 1)]
+        assert store.sessions() == [("made/talk", 2)]
+
+
+def test_a_sub_agent_is_a_session_below_its_parent(tmp_path: Path) -> None:
+    path, alone, reader = tmp_path / "talk.jsonl", tmp_path / "agent-7.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "one")])
+        _write(path, [("s", "a", "look there")], session="task", above="talk")
+        _write(alone, [("t", "", "and there")], session="seven", above="talk")
+        for each in (path, alone):
+            _importer(store).import_file(reader, each)
+        assert [name for name, _ in store.sessions()] == ["made/talk", "made/talk/task", "made/talk/seven"]
+
+
+def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "hello")])
+        _write(path, [("b", "a", "hi")], role="assistant", model="m-1")
+        _write(path, [("c", "b", "ho")], role="assistant", model="m-2")
+        importer = _importer(store)
+        importer.scope = Scope(user="ann")
+        importer.import_file(reader, path)
+        recording = RECORDING.newest(store, "made/talk")
+        assert recording
+        assert (recording.agent, recording.source, recording.project) == ("made", "talk", "/work/app")
+        assert [(one.first_seq, one.model) for one in MODEL.all(store, "made/talk")] == [(1, "m-1"), (2, "m-2")]
+        assert [one.scope.user for one in SCOPE.all(store, "made/talk")] == ["ann"]
+        rows = store.read("made/talk", 0, 9)
+        assert [(row.role, row.time, row.turn) for row in rows] == [
+            ("user", 5.0, 0),
+            ("assistant", 5.0, 0),
+            ("assistant", 5.0, 0),
+        ]
+
+
+def test_secrets_are_removed_where_that_is_asked_for(tmp_path: Path) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "the key is SECRET, keep it")])
+        importer = _importer(store)
+        importer.redacted = lambda text: text.replace("SECRET", "[redacted]")
+        importer.import_file(reader, path)
+        assert CODEC.text(store.read("made/talk", 0, 0)[0].payload) == "the key is [redacted], keep it"
+
+
+def test_what_a_program_wrote_in_the_users_role_is_no_persons_word(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    _write(path, [("a", "", "This is a summary")])
+
+    class _OfAProgram(_Reader):
+        def read(self, path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
+            found = super().read(path, start, is_over=is_over)
+            found[0].messages = [one._replace(category=Category.CONTEXT) for one in found[0].messages]
+            return found
+
+    with SqliteStore(tmp_path / "s.db") as store:
+        _importer(store).import_file(_OfAProgram(), path)
+        assert store.read("made/talk", 0, 0)[0].category is Category.AUTOMATED
+
+
+def test_a_process_that_dies_in_the_middle_loses_and_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    monkeypatch.setattr("squidbot.services.recordings._MOST_ROWS", 2)
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(7)]
+    _write(path, said)
+    for survived in (1, 2, 3):
+        with SqliteStore(tmp_path / f"{survived}.db") as store:
+            append, calls = store.append, itertools.count()
+
+            def dying(*given: object, at: int = survived, act: object = append, made: Iterator[int] = calls) -> None:
+                if next(made) == at:
+                    raise KeyboardInterrupt
+                act(*given)  # type: ignore[operator]
+
+            monkeypatch.setattr(store, "append", dying)
+            with pytest.raises(KeyboardInterrupt):
+                _importer(store).import_file(reader, path)
+            monkeypatch.setattr(store, "append", append)
+            assert store.head("made/talk")[0] == 2 * survived
+            _importer(store).import_file(reader, path)
+            assert _lines(store, "made/talk") == {tuple(text for *_, text in said)}
+
+
+def test_several_who_import_one_recording_at_once_store_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(40)]
+
+    def imported(number: int) -> list[ImportedRecording]:
+        with SqliteStore(tmp_path / "s.db") as store:
+            return _importer(store).import_file(_Reader(), path, is_over=number % 2 == 0)
+
+    for first in range(0, 40, 10):
+        _write(path, said[first : first + 10])
+        with ThreadPoolExecutor(8) as pool:
+            done = [one for each in pool.map(imported, range(8)) for one in each]
+        assert not [one.reason for one in done if one.reason]
+        assert sum(one.new for one in done) == 10
+    with SqliteStore(tmp_path / "s.db") as store:
+        assert _lines(store, "made/talk") == {tuple(text for *_, text in said)}
+
+
+def test_a_store_that_fails_is_told_and_nothing_is_taken_for_stored(tmp_path: Path) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    _write(path, [("a", "", "one")])
+    with SqliteStore(tmp_path / "s.db", busy_seconds=0.01) as store:
+        held = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        done = _importer(store).import_file(reader, path)
+        assert done[0].reason
+        assert done[0].new == 0
+        held.execute("ROLLBACK")
+        held.close()
+        assert [one.new for one in _importer(store).import_file(reader, path)] == [1]
+
+
+def test_what_is_forgotten_is_not_brought_back(tmp_path: Path) -> None:
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    _write(path, [("a", "", "one"), ("b", "a", "two")])
+    with SqliteStore(tmp_path / "s.db") as store:
+        _importer(store).import_file(reader, path)
+        assert all("one" not in record.body for record in store.records("made/talk", RECORDED.name))
+        path.touch()
+        path.write_bytes(path.read_bytes())
+        assert sum(one.new for one in _importer(store).import_file(reader, path)) == 0
