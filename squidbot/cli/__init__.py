@@ -30,7 +30,7 @@ COMMANDS = {
     "memory": ("cli.memory", "Search, list, add and forget durable facts; read the journal."),
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),
     "model": ("cli.model", "Show a model's memory use and the largest window that fits."),
-    "import": ("cli.store", "Import files that `store export` wrote."),
+    "import": ("cli.import_", "Import sessions of coding agents, or files of `store export`."),
     "mcp": ("cli.mcp", "Serve memory and history to clients of the Model Context Protocol."),
     "view": ("cli.view", "Look into a store in the browser: sessions, requests, facts."),
 }

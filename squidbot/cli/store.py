@@ -272,13 +272,13 @@ def _backed_up_model(place: OpenStore, target: str, model: str) -> Result:
 
 # -- files of WorkspaceAI, one for each model ------------------------------------------------------------------
 
-_models = click.option("--model", "models", metavar="NAME", multiple=True, help="Only these models.")
+models_option = click.option("--model", "models", metavar="NAME", multiple=True, help="Only these models.")
 
 
 @store.command(on="store")
 @click.argument("folder")
 @click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
-@_models
+@models_option
 @click.option("--replace", "replaces", is_flag=True, help="Overwrite files that hold more; they are kept aside.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written.")
 @form_version
@@ -323,34 +323,19 @@ def _left(done: FileReport[Any], what: str = "such files have no place for") -> 
 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-_session = click.option("--session", metavar="ID", help="Session for exchanges without one.  [default: workspaceai]")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
-
-
-@click.command("import", cls=ResultCommand)
-@_paths
-@_session
-@_models
-@click.option("--set-aside", is_flag=True, help="Rename a damaged file, and begin a fresh one in its place.")
-@_dry_run
-@form_version
-@STORE_OPTION
-def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:  # noqa: ANN401  # as options have it
-    """Import the files of `store export`: PATH is a file or a folder of them.
-
-    Each exchange goes into the session that it names, else into `workspaceai@model:NAME`, once, however often you
-    import it. The files stay as they are, except with --set-aside.
-    """
-    return _brought(imported, paths, store, **how)
+session_option = click.option(
+    "--session", metavar="ID", help="Session for exchanges without one.  [default: workspaceai]"
+)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 
 
 @store.command("import-older")
 @_paths
-@_session
-@_models
+@session_option
+@models_option
 @click.option("--rollback", is_flag=True, help="Undo the import of these files.")
 @click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
-@_dry_run
+@dry_run_option
 @form_version
 @STORE_OPTION
 def import_older(  # options
@@ -370,10 +355,10 @@ def import_older(  # options
         raise click.UsageError("--rollback undoes the import of whole files; leave --model out")
     if rollback:
         return _rolled_back(paths, store, yes=yes, dry_run=how["dry_run"])
-    return _brought(migrated, paths, store, **how)
+    return bring_exchanges(migrated, paths, store, **how)
 
 
-def _brought(  # noqa: PLR0913  # an argument for each option
+def bring_exchanges(  # noqa: PLR0913  # an argument for each option
     bring: Callable[[Wired, list[Path], ImportOptions], FileReport[ImportedFile]],
     paths: Sequence[str],
     store: str | None,

@@ -20,7 +20,7 @@ from squidbot.core.transcript.lineage import CALLER, LINEAGE
 from squidbot.core.transcript.lines import COURSE, FIRST, HEAD, LINE, OF_ALL, Head, Line, Lines, own_name
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
-from squidbot.core.transcript.recordings import RECORDED, RECORDING
+from squidbot.core.transcript.recordings import AGENT_SUMMARY, RECORDED, RECORDING
 from squidbot.core.transcript.records import RecordKind, retry
 from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
@@ -77,6 +77,7 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     BROUGHT,
     RECORDING,
     RECORDED,
+    AGENT_SUMMARY,
     CUT,
     INJECTION,
     RETRACTION,

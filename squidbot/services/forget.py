@@ -27,6 +27,7 @@ from squidbot.core.memories import CARDS, NOBODY, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsDrop, SupportsTasks
 from squidbot.core.transcript.lines import LineStore, on_all_lines
+from squidbot.core.transcript.recordings import left_of
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -168,7 +169,8 @@ def forget_messages(
 def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> ForgetReport:
     """Forget a whole session and everything that squidbot made from it, as if its id was never used.
 
-    A host that still has its messages may record them again: nothing is left to recognize them.
+    A host that still has its messages may record them again: nothing is left to recognize them. Of a session that was
+    imported from an agent's recording, digests of that agent's ids are left: its messages are not imported again.
 
     Raises:
         NotFoundError: there is no such session.
@@ -296,7 +298,10 @@ def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tup
     streams.drop(wired.place, session_id)
     files = [*_journals_without(wired, task, gone), *_log_without(wired, task)]
     if task.is_whole:
+        left = left_of(store, session_id)
         _droppable(wired).drop(session_id)
+        if left:
+            store.append(session_id, 0, (), left)
         wired.relay.notify(Event(events.FORGOTTEN, session_id, task.reason))
     return facts, tuple(files)
 

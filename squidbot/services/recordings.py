@@ -105,17 +105,20 @@ class RecordingImporter:
         *,
         scope: Scope = NOBODY,
         redacted: Callable[[str], str] | None = None,
+        project: str = "",
         wait: Wait | None = None,
     ) -> None:
         """Import nothing yet.
 
         `scope` says whose the messages are. `redacted` removes secrets from a text before it is stored; `None` stores
-        all as it was said. `wait`: how to wait for other writers.
+        all as it was said. `project`: a folder; only sessions of it, or of one below, are imported. `wait`: how to wait
+        for other writers.
         """
         self.store = store
         self.limits = ArrivalLimits(meter, codecs, _UNCUT, _UNCUT)
         self.scope = scope
         self.redacted = redacted
+        self.project = project
         self.wait = wait
 
     def import_file(
@@ -188,6 +191,8 @@ class RecordingImporter:
             done = ImportedRecording(str(path), self._name(session, run, names, runs), recording_of(session))
             done.unread.update(session.unread)
             names[session.id] = done.session
+            if not self._is_wanted(done):
+                continue
             try:
                 self._write(session, (run, end), done, is_whole=not start.offset)
             except SquidbotError as error:
@@ -195,6 +200,13 @@ class RecordingImporter:
             yield done
             if done.reason:
                 return
+
+    def _is_wanted(self, done: ImportedRecording) -> bool:
+        """Return whether a session is of the project that is imported: as it began, wherever the agent went since."""
+        if not self.project:
+            return True
+        stored = RECORDING.newest(self.store, done.session)
+        return is_within((stored or done.recording).project, self.project)
 
     def _write(
         self,
@@ -240,6 +252,12 @@ class RecordingImporter:
             return own
         copies = self.sessions_with(f'"source":{json.dumps(source, ensure_ascii=False)}')
         return next((other for other in copies if other.startswith(f"{spelled(agent)}/")), own)
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a project's path is a folder, or below it; both are absolute."""
+    own, above = path.replace("\\", "/").rstrip("/"), folder.replace("\\", "/").rstrip("/")
+    return bool(path) and (own == above or own.startswith(f"{above}/"))
 
 
 def recording_of(session: RecordedSession) -> Recording:
@@ -301,10 +319,10 @@ class _SessionWriter:
         if newest is None:
             return self._end
         run = RECORDED.read(newest)
-        if run.file == self._run.file:
-            return run.last_seq
-        every = RECORDED.all(self._store, self._name)
-        return next((one.last_seq for one in reversed(every) if one.file == self._run.file), self._end)
+        if run.file != self._run.file:
+            every = RECORDED.all(self._store, self._name)
+            run = next((one for one in reversed(every) if one.file == self._run.file), run)
+        return run.last_seq if run.file == self._run.file and run.first_seq >= 0 else self._end
 
     def write(self) -> None:
         """Store the messages that are new, in transactions of some hundred, and how far the file was read."""
@@ -313,7 +331,8 @@ class _SessionWriter:
             if key in self._known:
                 self._done.known += 1
                 self._flush()
-                self._tip = self._last_part(message.id)
+                last = self._last_part(message.id)
+                self._tip = last if last >= 0 else self._tip
                 continue
             self._move(message)
             for number, part in enumerate(self._parts(message)):
@@ -325,7 +344,7 @@ class _SessionWriter:
     def _last_part(self, message_id: str) -> int:
         """Return the last of the messages that a known message is stored as."""
         parts = (self._known.get(message_key(message_id, number)) for number in count())
-        return [*takewhile(lambda seq: seq is not None, parts)][-1] or 0
+        return [seq for seq in takewhile(lambda seq: seq is not None, parts) if seq is not None][-1]
 
     def _move(self, message: RecordedMessage) -> None:
         """Go where a message stands: behind the newest, on another line, or on a new one."""
@@ -333,7 +352,8 @@ class _SessionWriter:
         if message.parent == START:
             behind = -1
         elif message.parent is not None and message_key(message.parent) in self._known:
-            behind = self._last_part(message.parent)
+            last = self._last_part(message.parent)
+            behind = last if last >= 0 else self._tip
         elif message.parent is not None and not self._is_whole:
             raise _UnknownParentError
         if behind != self._end:

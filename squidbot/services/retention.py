@@ -15,6 +15,7 @@ from squidbot.core.events import Event
 from squidbot.core.operations import Operation
 from squidbot.core.ports import SupportsAges, SupportsClaims
 from squidbot.core.transcript.lineage import children_of
+from squidbot.core.transcript.recordings import left_of
 from squidbot.services import forget
 from squidbot.wiring import streams
 
@@ -134,8 +135,11 @@ def _keep(kept: set[str], above: Mapping[str, Sequence[str]], living: list[str])
 
 def _dropped(wired: Wired, store: SupportsAges, session_id: str, before: float) -> bool:
     with wired.relay.watch(Operation(name="forget", session_id=session_id, store="messages")):
+        left = left_of(wired.store, session_id)
         if not store.drop_if_older(session_id, before):
             return False
+        if left:
+            wired.store.append(session_id, 0, (), left)
     streams.drop(wired.place, session_id)
     wired.relay.notify(Event(events.FORGOTTEN, session_id, "nobody wrote to it for longer than sessions are kept"))
     return True

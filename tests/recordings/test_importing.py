@@ -1,13 +1,13 @@
-"""What other agents recorded is stored once, on the lines that it has, however often and in whichever pieces it comes."""
+"""Recordings of other agents are stored once, on their lines, however often and in whichever pieces they come."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.recordings import START, Position, RecordedMessage, RecordedSession
@@ -23,14 +24,16 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lines import LineStore
-from squidbot.core.transcript.recordings import RECORDED, RECORDING
+from squidbot.core.transcript.recordings import RECORDING
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.services.recordings import RecordingImporter
 from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
+    from squidbot.core.ports import TranscriptStore
     from squidbot.services.recordings import ImportedRecording
 
 CODEC = OpenAIChat()
@@ -115,8 +118,9 @@ def _trees(draw: st.DrawFn) -> list[Made]:
 
 @given(tree=_trees(), cuts=st.sets(st.integers(1, 11)), again=st.booleans())
 def test_a_recording_has_the_same_lines_in_whichever_pieces_it_is_imported(
-    tmp_path_factory: pytest.TempPathFactory, tree: list[Made], cuts: set[int], again: bool
+    tmp_path_factory: pytest.TempPathFactory, tree: list[Made], cuts: set[int], *, again: bool
 ) -> None:
+    """Branches are those of the links between messages, also where an import stops in the middle."""
     path, reader = tmp_path_factory.mktemp("made") / "talk.jsonl", _Reader()
     new = 0
     with SqliteStore(path.with_suffix(".db")) as store:
@@ -135,6 +139,7 @@ def test_a_recording_has_the_same_lines_in_whichever_pieces_it_is_imported(
 
 
 def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    """An unchanged file is not opened; a longer one is read from where it was left."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
         _write(path, [("a", "", "one"), ("b", "a", "two")])
@@ -148,6 +153,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_a_resumed_copy_is_a_line_of_the_session_that_it_copies(tmp_path: Path) -> None:
+    """Messages are known by their ids, whichever file repeats them."""
     first, copy, reader = tmp_path / "first.jsonl", tmp_path / "copy.jsonl", _Reader()
     said = [("a", "", "one"), ("b", "a", "two"), ("c", "b", "three")]
     with SqliteStore(tmp_path / "s.db") as store:
@@ -166,6 +172,7 @@ def test_a_resumed_copy_is_a_line_of_the_session_that_it_copies(tmp_path: Path) 
 
 
 def test_two_recordings_with_one_name_are_two_sessions(tmp_path: Path) -> None:
+    """Nothing of the second one is taken for the first."""
     reader = _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
         for folder in ("one", "two"):
@@ -180,6 +187,7 @@ def test_two_recordings_with_one_name_are_two_sessions(tmp_path: Path) -> None:
 
 
 def test_a_moved_recording_is_known(tmp_path: Path) -> None:
+    """The ids tell, not the path."""
     reader, old, new = _Reader(), tmp_path / "talk.jsonl", tmp_path / "moved" / "talk.jsonl"
     with SqliteStore(tmp_path / "s.db") as store:
         _write(old, [("a", "", "one")])
@@ -192,6 +200,7 @@ def test_a_moved_recording_is_known(tmp_path: Path) -> None:
 
 
 def test_a_sub_agent_is_a_session_below_its_parent(tmp_path: Path) -> None:
+    """In the same file, and in a file of its own."""
     path, alone, reader = tmp_path / "talk.jsonl", tmp_path / "agent-7.jsonl", _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
         _write(path, [("a", "", "one")])
@@ -203,6 +212,7 @@ def test_a_sub_agent_is_a_session_below_its_parent(tmp_path: Path) -> None:
 
 
 def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> None:
+    """Times, models, the project and the user are stored beside the messages."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
         _write(path, [("a", "", "hello")])
@@ -225,6 +235,7 @@ def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> N
 
 
 def test_secrets_are_removed_where_that_is_asked_for(tmp_path: Path) -> None:
+    """The message is stored with a mark in their place."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
         _write(path, [("a", "", "the key is SECRET, keep it")])
@@ -235,6 +246,7 @@ def test_secrets_are_removed_where_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_a_program_wrote_in_the_users_role_is_no_persons_word(tmp_path: Path) -> None:
+    """An agent writes its own summary in the role of the user."""
     path = tmp_path / "talk.jsonl"
     _write(path, [("a", "", "This is a summary")])
 
@@ -252,6 +264,7 @@ def test_what_a_program_wrote_in_the_users_role_is_no_persons_word(tmp_path: Pat
 def test_a_process_that_dies_in_the_middle_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The next import stores the rest."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     monkeypatch.setattr("squidbot.services.recordings._MOST_ROWS", 2)
     said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(7)]
@@ -275,6 +288,7 @@ def test_a_process_that_dies_in_the_middle_loses_and_doubles_nothing(
 
 
 def test_several_who_import_one_recording_at_once_store_it_once(tmp_path: Path) -> None:
+    """Each message is stored by one of them."""
     path = tmp_path / "talk.jsonl"
     said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(40)]
 
@@ -293,6 +307,7 @@ def test_several_who_import_one_recording_at_once_store_it_once(tmp_path: Path) 
 
 
 def test_a_store_that_fails_is_told_and_nothing_is_taken_for_stored(tmp_path: Path) -> None:
+    """The next import stores what this one could not."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     _write(path, [("a", "", "one")])
     with SqliteStore(tmp_path / "s.db", busy_seconds=0.01) as store:
@@ -306,12 +321,30 @@ def test_a_store_that_fails_is_told_and_nothing_is_taken_for_stored(tmp_path: Pa
         assert [one.new for one in _importer(store).import_file(reader, path)] == [1]
 
 
-def test_what_is_forgotten_is_not_brought_back(tmp_path: Path) -> None:
+def test_what_is_forgotten_is_not_imported_again(tmp_path: Path) -> None:
+    """Neither a message nor a whole session comes back; what is said later does come."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
-    _write(path, [("a", "", "one"), ("b", "a", "two")])
-    with SqliteStore(tmp_path / "s.db") as store:
-        _importer(store).import_file(reader, path)
-        assert all("one" not in record.body for record in store.records("made/talk", RECORDED.name))
-        path.touch()
-        path.write_bytes(path.read_bytes())
-        assert sum(one.new for one in _importer(store).import_file(reader, path)) == 0
+    _write(path, [("a", "", "one"), ("b", "a", "two"), ("c", "b", "three")])
+    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}) as engine:
+        store = engine.wired.store
+        importer = RecordingImporter(store, engine.wired.meter(), engine.wired.codecs)
+        importer.import_file(reader, path)
+        engine.session("made/talk").forget(1)
+        os.utime(path, (1, 1))
+        assert sum(one.new for one in importer.import_file(reader, path)) == 0
+        assert not store.read("made/talk", 1, 1)[0].payload.count("two")
+        engine.forget_session("made/talk")
+        assert store.head("made/talk")[0] == 0
+        os.utime(path, (2, 2))
+        assert sum(one.new for one in importer.import_file(reader, path)) == 0
+        # What is said after that is another matter, and stands alone.
+        for number in range(3):
+            _write(path, [(f"d{number}", f"d{number - 1}" if number else "c", f"later {number}")])
+            os.utime(path, (3 + number, 3 + number))
+            assert sum(one.new for one in importer.import_file(reader, path)) == 1
+            assert [_line_texts(store)] == [[f"later {each}" for each in range(number + 1)]]
+
+
+def _line_texts(store: TranscriptStore) -> list[str]:
+    """Return what the line that is talked on says."""
+    return [CODEC.text(row.payload) for row in LineStore(store, "made/talk").read("made/talk", 0, 99)]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
+    from squidbot.core.messages import Record
+    from squidbot.core.ports import TranscriptStore
+
 # Ids of messages are kept as digests of so many bytes, which base64 writes without padding.
 KEY_BYTES: Final = 9
 KEY_CHARS: Final = 12
@@ -40,7 +43,7 @@ class RecordedRun(NamedTuple):
     Attributes:
         file: its absolute path.
         source: the agent's id of the session that they are of: copies of one session are lines of another.
-        first_seq: the first of them, or the next message if there is none.
+        first_seq: the first of them, or the next message if there is none; -1 if their session was forgotten.
         last_seq: the message behind which the file goes on; -1 for none.
         keys: `message_key` of each message, joined.
         offset, line, tip: as in `codecs.recordings.Position`; 0 and "" in files that are read whole.
@@ -63,6 +66,13 @@ class RecordedRun(NamedTuple):
         return len(self.keys) // KEY_CHARS
 
 
+class AgentSummary(NamedTuple):
+    """The summary that an agent made when it compacted, and the first message behind what it stands for."""
+
+    seq: int
+    text: str
+
+
 def _newest(values: Sequence[Recording]) -> Recording | None:
     return values[-1] if values else None
 
@@ -73,6 +83,13 @@ def _untitled(recording: Recording, _: AbstractSet[int]) -> Recording | None:
 
 # A title may quote what is to be forgotten.
 RECORDING = RecordKind("recording", fields(Recording), _newest, without=_untitled)
+AGENT_SUMMARY = RecordKind(
+    "agent_summary",
+    fields(AgentSummary),
+    tuple,
+    without=lambda summary, seqs: summary._replace(text="") if min(seqs, default=summary.seq) < summary.seq else None,
+    until=lambda summary: summary.seq,
+)
 RECORDED = RecordKind("recorded", fields(RecordedRun), tuple)
 
 
@@ -83,12 +100,26 @@ def message_key(message_id: str, part: int = 0) -> str:
 
 
 def keys_of(runs: Sequence[RecordedRun]) -> dict[str, int]:
-    """Return the messages that were read, by key."""
+    """Return the messages that were read, by key; -1 for those that were forgotten with their session."""
     return {
-        run.keys[at * KEY_CHARS : (at + 1) * KEY_CHARS]: run.first_seq + at
+        run.keys[at * KEY_CHARS : (at + 1) * KEY_CHARS]: run.first_seq + at if run.first_seq >= 0 else -1
         for run in runs
         for at in range(run.messages)
     }
+
+
+def left_of(store: TranscriptStore, session_id: str) -> tuple[Record, ...]:
+    """Return what stays of a recorded session that is forgotten: no word of it, but that it is not imported again.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+        StoreError: the store failed.
+    """
+    recording, runs = RECORDING.newest(store, session_id), RECORDED.all(store, session_id)
+    if recording is None:
+        return ()
+    left = [run._replace(first_seq=-1, last_seq=-1) for run in runs]
+    return RECORDING.record(0, recording._replace(title="")), *RECORDED.records(left)
 
 
 def session_name(agent: str, source: str, parent: str = "") -> str:

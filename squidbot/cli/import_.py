@@ -1,0 +1,289 @@
+"""`squidbot import`: the sessions that coding agents recorded, and files that `store export` wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import click
+
+from squidbot.adapters.common.files import make_folder
+from squidbot.cli.open_store import open_store
+from squidbot.cli.output import Result, ResultCommand, form_version
+from squidbot.cli.printer import bar
+from squidbot.cli.store import bring_exchanges, dry_run_option, models_option, session_option
+from squidbot.cli.texts import ANSWER_IS_NO, complain, count, left_out
+from squidbot.codecs.recordings.readers import agents, reader_named, reader_of, recordings
+from squidbot.core.errors import StoreError, TranscriptError
+from squidbot.core.redaction import Redactor
+from squidbot.core.text import read_iso_time
+from squidbot.core.transcript.recordings import RECORDED, keys_of, message_key, session_name
+from squidbot.memory import sessions_of
+from squidbot.plugins.scopes import machine_user
+from squidbot.services.exchange import imported
+from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, recording_of
+from squidbot.wiring.claims import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from types import ModuleType
+
+    from squidbot.cli.open_store import OpenStore
+    from squidbot.cli.printer import Printer
+    from squidbot.core.transcript.recordings import RecordedRun
+
+    # A recording with its reader; the newest runs by file and session.
+    _Found: TypeAlias = tuple[ModuleType, Path]
+    _Runs: TypeAlias = Mapping[str, Mapping[str, RecordedRun]]
+
+_AGE: Final = re.compile(r"([0-9]{1,6})([hdw])")
+_HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
+# Files with these ends may be recordings.
+_ENDS: Final = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3")
+# A recording that nobody has written to for so long is over: its last step is complete.
+_IS_OVER_SECONDS: Final = 60.0
+_WATCH_SECONDS: Final = 2.0
+# More sessions than these are summed up by project.
+_MOST_LISTED: Final = 20
+
+
+def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Return a time in seconds since 1970, given as a day, a time, or an age."""
+    if value is None:
+        return None
+    if found := _AGE.fullmatch(value):
+        return time.time() - int(found[1]) * _HOURS[found[2]] * 3600
+    try:
+        return read_iso_time(value)
+    except ValueError:
+        raise click.BadParameter(f"{value[:40]!r} is no time; write 2026-11-30, 30d, 12w or 36h") from None
+
+
+@click.command("import", cls=ResultCommand)
+@click.argument("what", metavar="AGENT|PATH...", nargs=-1, required=True)
+@click.option("--project", metavar="FOLDER", help="Only sessions of this folder, or one below.")
+@click.option("--since", metavar="TIME", callback=_since, help="Only recordings changed since: 2026-11-30, 30d, 12w.")
+@click.option("--watch", is_flag=True, help="Go on, and import what comes, until Ctrl-C.")
+@click.option("--redact", is_flag=True, help="Store a mark in place of keys and passwords.")
+@session_option
+@models_option
+@click.option("--set-aside", is_flag=True, help="Rename a damaged file of `store export`, and begin a fresh one.")
+@dry_run_option
+@form_version
+@click.option("--store", metavar="FILE.db", help="The store.  [default: for recordings, the agents' own]")
+def import_(  # noqa: PLR0913  # an argument for each option
+    *,
+    what: tuple[str, ...],
+    project: str | None,
+    since: float | None,
+    watch: bool,
+    redact: bool,
+    store: str | None,
+    dry_run: bool,
+    **how: Any,  # noqa: ANN401  # those of the other files
+) -> Result:
+    """Import sessions that other agents recorded, or files of `store export`. What was imported before stays as it is.
+
+    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, swe-agent or openhands: squidbot looks where it keeps
+    its recordings. PATH is a recording or a folder of them; its form is recognised.
+
+    Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store
+    export`, --session, --model, --set-aside and --form-version say how.
+    """
+    if not watch and not any(True for _ in _recordings(what)):
+        paths = tuple(one for one in what if one not in agents() or Path(one).exists())
+        if not paths:
+            raise TranscriptError(what[0], None, "no recordings of this agent are here; name a file or a folder")
+        return bring_exchanges(imported, paths, store, dry_run=dry_run, **how)
+    done = _RecordingsImport(store or str(default_store()), project, redact=redact, dry_run=dry_run)
+    done.run(lambda: [one for one in _recordings(what) if _changed(one[1]) >= (since or 0.0)], watches=watch)
+    return _result(done)
+
+
+def _recordings(what: Iterable[str]) -> Iterator[tuple[ModuleType, Path]]:
+    """Yield the recordings of agents and paths, each with its reader, in the order in which they were written."""
+    found: dict[Path, ModuleType] = {}
+    for one in what:
+        if one in agents() and not Path(one).exists():
+            found.update((path, reader_named(one)) for path in recordings(one, Path.home(), os.environ))
+        else:
+            found.update((path, reader) for path in _files(Path(one)) if (reader := reader_of(path)) is not None)
+    yield from sorted(((reader, path.absolute()) for path, reader in found.items()), key=lambda one: _changed(one[1]))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a path, or the files in a folder that may be recordings; a folder that is one itself alone."""
+    if not path.is_dir() or reader_of(path) is not None:
+        yield path
+        return
+    for each in sorted(path.rglob("*")):
+        if each.suffix in _ENDS and each.is_file() and not each.is_symlink():
+            yield each
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class _RecordingsImport:
+    """Imports recordings into a store, once or again and again.
+
+    Attributes:
+        done: the outcome of each session.
+        unchanged: how many files were as they had been imported.
+        failed: why files could not be read.
+    """
+
+    def __init__(self, place: str, project: str | None, *, redact: bool, dry_run: bool) -> None:
+        """Take the options."""
+        self.place, self.dry_run = place, dry_run
+        self.done: list[ImportedRecording] = []
+        self.unchanged = 0
+        self.failed: list[str] = []
+        self._project = str(Path(project).resolve()) if project else ""
+        self._redacted = Redactor().redacted if redact else None
+
+    def run(self, find: Callable[[], list[_Found]], *, watches: bool) -> None:
+        """Import what `find` returns; with `watches` again and again, until Ctrl-C."""
+        is_new = "://" not in self.place and not Path(self.place).exists()
+        if self.dry_run and is_new:
+            self._count(find(), set())
+            return
+        if is_new:
+            make_folder(Path(self.place).absolute().parent)
+        with open_store(self.place, writes=not self.dry_run, makes=is_new) as place:
+            importer = self._importer(place)
+            if self.dry_run:
+                every = (RECORDED.all(place.store, name) for name, _ in sessions_of(place.store))
+                self._count(find(), {key for each in every for key in keys_of(each)})
+                return
+            self._import(importer, find(), importer.runs(name for name, _ in sessions_of(place.store)))
+            if watches:
+                self._watch(importer, find)
+
+    def _importer(self, place: OpenStore) -> RecordingImporter:
+        wired = place.wired
+        return RecordingImporter(
+            wired.store,
+            wired.meter(),
+            wired.codecs,
+            scope=machine_user(),
+            redacted=self._redacted,
+            project=self._project,
+            wait=wait,
+        )
+
+    def _import(self, importer: RecordingImporter, found: Sequence[_Found], runs: _Runs) -> None:
+        with bar("importing recordings") as tick:
+            for number, (reader, path) in enumerate(found, 1):
+                self._import_one(importer, reader, path, runs.get(str(path), {}), is_over=True)
+                tick(number, len(found))
+
+    def _import_one(
+        self,
+        importer: RecordingImporter,
+        reader: ModuleType,
+        path: Path,
+        runs: Mapping[str, RecordedRun] | None,
+        *,
+        is_over: bool,
+    ) -> list[ImportedRecording]:
+        try:
+            done = importer.import_file(reader, path, is_over=is_over, known=runs)
+        except (TranscriptError, StoreError) as error:
+            self.failed.append(str(error))
+            return []
+        self.unchanged += not done
+        self.done += done
+        return done
+
+    def _watch(self, importer: RecordingImporter, find: Callable[[], list[_Found]]) -> None:
+        """Import what changes. A step is taken in when it is complete, or nobody has written for a minute."""
+        seen = {path: (_changed(path), True) for _, path in find()}
+        complain("watching; Ctrl-C ends it")
+        with suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(_WATCH_SECONDS)
+                for reader, path in find():
+                    changed = _changed(path)
+                    state = changed, time.time() - changed > _IS_OVER_SECONDS
+                    if seen.get(path) in {state, (changed, True)}:
+                        continue
+                    seen[path] = state
+                    for one in self._import_one(importer, reader, path, None, is_over=state[1]):
+                        if one.new:
+                            click.echo(f"{one.session}: {count(one.new, 'new message')}")
+
+    def _count(self, found: Sequence[_Found], known: AbstractSet[str]) -> None:
+        """Count what an import would store."""
+        with bar("reading recordings") as tick:
+            for number, (reader, path) in enumerate(found, 1):
+                try:
+                    sessions = reader.read(path)
+                except TranscriptError as error:
+                    self.failed.append(str(error))
+                    sessions = []
+                for session in sessions:
+                    new = [one for one in session.messages if message_key(one.id) not in known]
+                    one = ImportedRecording(str(path), session_name(session.agent, session.id), recording_of(session))
+                    one.new, one.known = len(new), len(session.messages) - len(new)
+                    one.unread.update(session.unread)
+                    self.done.append(one)
+                tick(number, len(found))
+
+
+def _result(done: _RecordingsImport) -> Result:
+    """Return the outcome of an import of recordings."""
+    unread: Counter[str] = Counter()
+    for one in done.done:
+        unread.update(one.unread)
+    wrong = [*done.failed, *(f"{one.file}: {one.reason}" for one in done.done if one.reason)]
+    values = {
+        "store": done.place,
+        "dry_run": done.dry_run,
+        "sessions": [_session_json(one) for one in done.done],
+        "unchanged_files": done.unchanged,
+        "unread": dict(unread),
+    }
+    remarks = [f"not taken as messages: {left_out(unread)}"] if unread else []
+    return Result(values, lambda out: _put(out, done), ANSWER_IS_NO if wrong else 0, wrong, remarks)
+
+
+def _session_json(one: ImportedRecording) -> dict[str, object]:
+    figures = {"new": one.new, "known": one.known, "branches": one.lines, "unread": dict(one.unread)}
+    return {"file": one.file, "session": one.session, **one.recording._asdict(), **figures, "reason": one.reason}
+
+
+def _put(out: Printer, done: _RecordingsImport) -> None:
+    """Show sessions, or their projects where there are many."""
+    changed = [one for one in done.done if one.new]
+    groups: dict[tuple[str, str], list[ImportedRecording]] = {}
+    for one in changed:
+        name = one.session if len(changed) <= _MOST_LISTED else one.recording.agent
+        groups.setdefault((name, one.recording.project), []).append(one)
+    if groups:
+        out.table(
+            [
+                {
+                    "session" if len(changed) <= _MOST_LISTED else "agent": name,
+                    "project": project or "-",
+                    **({} if len(changed) <= _MOST_LISTED else {"sessions": f"{len(every):,}"}),
+                    "new": f"{sum(one.new for one in every):,}",
+                    "branches": f"{sum(one.lines for one in every):,}",
+                }
+                for (name, project), every in groups.items()
+            ]
+        )
+    what = "; nothing was written" if done.dry_run else f" imported into {done.place}"
+    out.say(f"{count(sum(one.new for one in changed), 'message')} of {count(len(changed), 'session')}{what}")
+    if done.unchanged:
+        out.say(f"{count(done.unchanged, 'file')} unchanged", "dim")

@@ -1,0 +1,250 @@
+"""What coding agents run at their hooks: it stores what was said, and gives back what a compaction lost.
+
+    python -I -m squidbot.hook claude-code --store FILE.db
+
+The event comes as JSON on standard input, or as the last argument. Whatever happens, the hook ends with 0 and without a
+word: an agent takes what a hook prints for its own. Reasons of failures stand in a file beside the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.adapters.common.files import make_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from squidbot.adapters.sqlite3 import SqliteStore
+    from squidbot.core.ports import Codec
+    from squidbot.services.recordings import RecordingImporter
+
+__all__ = ["main"]
+
+# The most that the text after a compaction costs, unless `--tokens` says otherwise.
+CARRY_TOKENS: Final = 1_500
+# An event is a few kilobytes; what a tool returned may stand in it.
+_MOST_EVENT_BYTES: Final = 32 * 1024 * 1024
+# More than this is stored by a process of its own: half a megabyte takes a tenth of a second.
+_MOST_BYTES: Final = 512 * 1024
+# How long to wait for other writers where the next hook catches up, and where none may follow.
+_BUSY_SECONDS: Final = 0.25
+_LAST_BUSY_SECONDS: Final = 2.0
+_MOST_LOG_BYTES: Final = 64 * 1024
+# After these events the agent is not in the middle of a step.
+_OVER: Final = frozenset(
+    {"Stop", "SessionEnd", "PreCompact", "SessionStart", "SubagentStop", "PreCompress", "AfterAgent"}
+)
+# After these, sub-agents may have said something, too.
+_LOOKS_BELOW: Final = frozenset({"SubagentStop", "SessionEnd", "PreCompact"})
+
+
+class _Options(NamedTuple):
+    """The arguments of a hook."""
+
+    agent: str
+    store: Path
+    tokens: int = CARRY_TOKENS
+    is_catching_up: bool = False
+
+
+class _Event(NamedTuple):
+    """What an agent tells its hooks.
+
+    Attributes:
+        name: "SessionStart", "Stop", ...; "" if unknown.
+        session: the agent's id of the session.
+        path: the session's transcript; `None` if it is not named.
+        source: why a session starts: "startup", "resume", "clear" or "compact".
+        summary: the agent's own summary, after a compaction.
+        below: the transcript of the sub-agent that ended; `None` for none.
+    """
+
+    name: str
+    session: str
+    path: Path | None
+    source: str = ""
+    summary: str = ""
+    below: Path | None = None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Handle one event, and return 0, whatever happens."""
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    options: _Options | None = None
+    try:
+        options, rest = _options(given)
+        text = _handled(options, _event(rest[-1] if rest else _stdin()))
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001  # an agent goes on without us
+        if options is not None:
+            _note(options.store, error)
+    return 0
+
+
+def _options(given: list[str]) -> tuple[_Options, list[str]]:
+    """Return the options, and the other arguments."""
+    named: dict[str, str] = {}
+    rest: list[str] = []
+    items = iter(given[1:])
+    for item in items:
+        if item in {"--store", "--tokens"}:
+            named[item] = next(items, "")
+        else:
+            rest.append(item)
+    is_catching_up = "--catch-up" in rest
+    store = Path(named["--store"]) if named.get("--store") else _default_store()
+    tokens = int(named.get("--tokens") or CARRY_TOKENS)
+    return _Options(given[0], store, tokens, is_catching_up), [one for one in rest if one != "--catch-up"]
+
+
+def _default_store() -> Path:
+    from squidbot.services.recordings import default_store  # noqa: PLC0415  # an error in it must not show
+
+    return default_store()
+
+
+def _stdin() -> str:
+    data = sys.stdin.buffer.read(_MOST_EVENT_BYTES)
+    return data.decode("utf-8", "replace")
+
+
+def _event(text: str) -> _Event:
+    """Return the event in a JSON text; what is of another type than documented is as good as not there."""
+    value = json.loads(text)
+    given = value if isinstance(value, dict) else {}
+
+    def said(*names: str) -> str:
+        return next((given[name] for name in names if isinstance(given.get(name), str)), "")
+
+    path, below = said("transcript_path"), said("agent_transcript_path")
+    return _Event(
+        said("hook_event_name", "type"),
+        said("session_id", "thread-id", "thread_id"),
+        Path(path).expanduser() if path else None,
+        said("source"),
+        said("compact_summary"),
+        Path(below).expanduser() if below else None,
+    )
+
+
+def _handled(options: _Options, event: _Event) -> str:
+    """Store what is new, and return what the agent is to be told; "" for nothing."""
+    from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # an error in it must not show
+    from squidbot.codecs.recordings.readers import reader_named  # noqa: PLC0415  # as above
+
+    reader = reader_named(options.agent)
+    path = event.path or _path_of(reader, event.session)
+    if path is None or not _is_plain(path):
+        return ""
+    make_folder(options.store.parent)
+    busy_seconds = _LAST_BUSY_SECONDS if event.name in _OVER else _BUSY_SECONDS
+    with SqliteStore(options.store, busy_seconds=busy_seconds) as store:
+        _import(options, store, reader, event._replace(path=path))
+        return _given_back(options, store, event)
+
+
+def _import(options: _Options, store: SqliteStore, reader: ModuleType, event: _Event) -> None:
+    """Store what is new in the session's transcript and, if they may have said something, of its sub-agents."""
+    from squidbot.core.transcript.recordings import RECORDED, session_name  # noqa: PLC0415  # as above
+
+    name, path = session_name(options.agent, event.session), event.path or Path()
+    newest = RECORDED.newest(store, name)
+    is_own = newest is not None and newest.file == str(path)
+    left = path.stat().st_size - (newest.offset if newest and is_own else 0)
+    if left > _MOST_BYTES and not options.is_catching_up:
+        _catch_up(options, event)
+        return
+    importer = _importer(options.agent, store)
+    known = {name: newest} if newest and is_own else None
+    is_over = event.name in _OVER or options.is_catching_up
+    importer.import_file(reader, path, is_over=is_over, known=known)
+    if event.summary:
+        _note_summary(store, name, event.summary)
+    if event.name in _LOOKS_BELOW:
+        for below in {*path.with_suffix("").glob("subagents/*.jsonl"), *filter(None, (event.below,))}:
+            if _is_plain(below):
+                importer.import_file(reader, below)
+
+
+def _importer(agent: str, store: SqliteStore) -> RecordingImporter:
+    """Return what imports into a store, with the codec of the agent's messages alone."""
+    from squidbot.codecs.anthropic_messages import AnthropicMessages  # noqa: PLC0415  # as above
+    from squidbot.core.tokens.counters import Meter, builtin_counter  # noqa: PLC0415  # as above
+    from squidbot.plugins.scopes import machine_user  # noqa: PLC0415  # as above
+    from squidbot.services.recordings import RecordingImporter  # noqa: PLC0415  # as above
+    from squidbot.wiring.claims import wait  # noqa: PLC0415  # as above
+
+    codecs: list[Codec] = [AnthropicMessages()]
+    if agent != "claude-code":
+        from squidbot.codecs.openai_chat import OpenAIChat  # noqa: PLC0415  # one agent has one form
+        from squidbot.codecs.openai_responses import OpenAIResponses  # noqa: PLC0415  # as above
+
+        codecs += [OpenAIChat(), OpenAIResponses()]
+    meter = Meter(builtin_counter("classes"))
+    return RecordingImporter(store, meter, {one.tag: one for one in codecs}, scope=machine_user(), wait=wait)
+
+
+def _note_summary(store: SqliteStore, name: str, text: str) -> None:
+    """Keep the agent's own summary: what it says is not said again."""
+    from squidbot.core.transcript.recordings import AGENT_SUMMARY, AgentSummary  # noqa: PLC0415  # as above
+    from squidbot.core.transcript.records import append  # noqa: PLC0415  # as above
+
+    append(store, name, AGENT_SUMMARY, lambda: AgentSummary(store.head(name)[0], text), "nothing was noted")
+
+
+def _catch_up(options: _Options, event: _Event) -> None:
+    """Have a process of its own store what is new: the agent does not wait for it."""
+    import subprocess  # noqa: PLC0415  # most hooks need none
+
+    told = {"session_id": event.session, "transcript_path": str(event.path), "hook_event_name": event.name}
+    told |= {"compact_summary": event.summary} if event.summary else {}
+    command = [sys.executable, "-I", "-m", "squidbot.hook", options.agent, "--store", str(options.store)]
+    null = subprocess.DEVNULL
+    apart = {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
+    subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # type: ignore[call-overload]  # noqa: S603  # this program
+
+
+def _given_back(options: _Options, store: SqliteStore, event: _Event) -> str:
+    """Return the answer of a hook with what the agent lost when it compacted; "" for none."""
+    if event.name != "SessionStart" or event.source not in {"compact", "resume"}:
+        return ""
+    return ""
+
+
+def _note(store: Path, error: Exception) -> None:
+    """Note a failure beside the store; the file is begun anew when it gets long."""
+    with suppress(Exception):
+        from squidbot.adapters.common.files import open_own  # noqa: PLC0415  # as above
+
+        log = store.with_name(f"{store.name}-hooks.log")
+        mode = "a" if not log.exists() or log.stat().st_size < _MOST_LOG_BYTES else "w"
+        with open_own(log, mode) as file:
+            line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {type(error).__name__}: {error}"
+            file.write(line.replace("\n", " ")[:1_000].encode("utf-8", "replace") + b"\n")
+
+
+def _path_of(reader: ModuleType, session: str) -> Path | None:
+    """Return the newest recording with a session's id in its name."""
+    if not session:
+        return None
+    named = [path for path in reader.places(Path.home(), os.environ) if session in path.name]
+    return max(named, key=lambda path: path.name, default=None)
+
+
+def _is_plain(path: Path) -> bool:
+    """Return whether a path is a file itself: a link could lead to what is not the agent's."""
+    return path.is_absolute() and path.is_file() and not path.is_symlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
