@@ -11,6 +11,7 @@
 | disk     | bytes and syncs of real exchanges |
 | latency  | the six times of W-18 at 1,000 exchanges, through the Python face |
 | faults   | what a damaged file still gives, and an append behind a huge message |
+| recordings | sessions of agents imported, and their hooks beside 100,000 stored messages |
 | pages    | the data of a report beside the turns that it shows, and the size of its page |
 | search   | search and recall at 1,000 to 1,000,000 stored messages |
 | vectors  | the nearest of 1,000 to 1,000,000 vectors, by the standard library and by FAISS |

@@ -31,6 +31,7 @@ from benchmarks import (
     probes,
     process,
     recall,
+    recordings,
     rivals,
     schedule,
     search,
@@ -114,6 +115,10 @@ class Run(NamedTuple):
         """Measure what damage and huge messages cost."""
         messages = min(self.sizes.messages)
         return faults.measure(self.files.of(messages), messages, self.sizes.noises, self.sizes.huge_mb, self.progress)
+
+    def recordings(self) -> Result:
+        """Measure importing sessions of agents, and their hooks."""
+        return recordings.measure(self.folder, self.sizes.recorded, self.sizes.hooks, self.progress)
 
     def pages(self) -> Result:
         """Measure reports of sessions."""
@@ -211,6 +216,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "disk": Run.disk,
     "latency": Run.latency,
     "faults": Run.faults,
+    "recordings": Run.recordings,
     "pages": Run.pages,
     "search": Run.search,
     "memories": Run.memories,

@@ -25,7 +25,7 @@ class Sizes(NamedTuple):
     `exchanges` for the disk, `policy_turns` of the replayed conversation; `noises` put into a file, a message of `huge`
     MB; durable `memories`; `vectors` beside an index; messages of a conversation in a `hosted` program; a `history` in
     tokens; conversations `served` in one event loop; the smallest recorded `sessions` of a folder; `clients` of a
-    server; the first `talks` of each set.
+    server; the first `talks` of each set; messages `recorded` by agents, and how many `hooks` of each kind.
     """
 
     messages: tuple[int, ...]
@@ -45,12 +45,14 @@ class Sizes(NamedTuple):
     sessions: int
     clients: Clients
     talks: int
+    recorded: int
+    hooks: int
 
 
 FULL = Sizes(
     (1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50, (20_000, 1_000_000),
     (1_000, 100_000, 1_000_000), (1_000, 100_000), 60_000, Served(100, 300_000, 15.0), 1_000,
-    Clients((1_000, 100_000), (1, 8, 64), 3.0, 60, 2_000), 1_000,
+    Clients((1_000, 100_000), (1, 8, 64), 3.0, 60, 2_000), 1_000, 100_000, 125,
 )  # fmt: skip
 QUICK = Sizes(
     (1_000, 100_000),
@@ -70,10 +72,12 @@ QUICK = Sizes(
     6,
     Clients((1_000,), (1, 8), 2.0, 20, 200),
     2,
+    100_000,
+    20,
 )
 TINY = Sizes(
     (40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,), (40, 400), (40,), 3_000, Served(2, 3_000, 0.1), 1,
-    Clients((40,), (1, 2), 0.2, 4, 4), 2,
+    Clients((40,), (1, 2), 0.2, 4, 4), 2, 200, 2,
 )  # fmt: skip
 
 

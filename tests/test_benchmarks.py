@@ -31,6 +31,7 @@ ALL = [
     "sizing",
     "faults",
     "pages",
+    "recordings",
     "policy",
     "schedule",
     "calibration",

@@ -25,6 +25,7 @@ from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
 from squidbot.memory import SessionLister, provider_of, sessions_of
+from squidbot.services.recordings import default_store
 from squidbot.wiring.registry import database, store_name
 
 if TYPE_CHECKING:
@@ -449,7 +450,9 @@ def open_store(  # noqa: PLR0913  # how it is opened
     follows: bool = False,
     config: str | None = None,
 ) -> Iterator[OpenStore]:
-    """Yield the store of a file, or that of ./squidbot.toml for `None`; other settings are always from ./squidbot.toml.
+    """Yield the store of a file; for `None` that of ./squidbot.toml, else that of coding agents, if there is one.
+
+    Other settings are always from ./squidbot.toml.
 
     Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one. `tenant` goes before that of the
     settings. `follows`: for long, and by several threads: it shows what others write meanwhile. `config` names another
@@ -533,7 +536,10 @@ def _loaded(path: str | None, config: str | None = None) -> Loaded:
     if path is not None:
         return with_store(loaded, path)
     if store_name(loaded) == "stdlib" and loaded.settings.store.adapter is None:
-        raise ConfigError("no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml")
+        agents = default_store()
+        if not agents.exists():
+            raise ConfigError("no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml")
+        return with_store(loaded, str(agents))
     return loaded
 
 

@@ -1,0 +1,248 @@
+"""Hooks store what an agent's transcript has, never stop the agent, and print nothing but what it asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from squidbot.testing.claude_code import ClaudeTranscript
+
+from squidbot import hook
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.core.transcript.lines import LineStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAME = "claude-code/11111111-2222-4333-8444-555555555555"
+Fire = "Callable[..., str]"
+
+
+@pytest.fixture
+def fire(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return what runs the hook with an event, checks that it ends well, and returns what it printed."""
+
+    def run(event: str, *more: str, store: Path | None = None) -> str:
+        given = ["claude-code", "--store", str(store or tmp_path / "agents" / "a.db"), *more, event]
+        assert hook.main(given) == 0
+        printed = capsys.readouterr()
+        assert not printed.err
+        return printed.out
+
+    return run
+
+
+def _texts(store: Path, name: str = NAME) -> list[str]:
+    """Return what a session says, on the line that is talked on."""
+    codec = AnthropicMessages()
+    with SqliteStore(store, create=False) as opened:
+        return [codec.text(row.payload) for row in LineStore(opened, name).read(name, 0, 10_000)]
+
+
+def _failure(tmp_path: Path) -> str:
+    log = tmp_path / "agents" / "a.db-hooks.log"
+    return log.read_text() if log.exists() else ""
+
+
+def test_each_hook_stores_what_is_new(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """A step that is at work is left for the next hook; an answer is stored when the agent stops."""
+    talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
+    talk.say("Mend the parser")
+    assert fire(talk.event("UserPromptSubmit", prompt="Mend the parser")) == ""
+    assert _texts(store) == ["Mend the parser"]
+    talk.call("Bash", {"command": "ls"}, "a.py", text="I look.")
+    fire(talk.event("PostToolUse", tool_name="Bash"))
+    talk.call("Read", {"file_path": "a.py"}, "x = 1")
+    fire(talk.event("PostToolUse", tool_name="Read"))
+    talk.answer("Done.")
+    fire(talk.event("Stop", stop_hook_active=False))
+    assert _texts(store) == ["Mend the parser", "I look.", "a.py", "", "x = 1", "Done."]
+    fire(talk.event("Stop", stop_hook_active=False))
+    assert len(_texts(store)) == 6
+    assert stat.S_IMODE(store.stat().st_mode) == 0o600
+    assert _failure(tmp_path) == ""
+
+
+def test_what_is_stored_does_not_depend_on_when_the_hooks_came(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """After each entry or at the end alone: the same messages with the same payloads."""
+
+    def rows(store: Path) -> list[tuple[str, str]]:
+        with SqliteStore(store, create=False) as opened:
+            return [(row.role, row.payload) for row in opened.read(NAME, 0, 99)]
+
+    talk, often, once = ClaudeTranscript(tmp_path / "p"), tmp_path / "often.db", tmp_path / "once.db"
+    talk.say("Look at both")
+    talk.answer("I do.", *({"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {}} for at in range(2)))
+    for at in range(2):
+        content = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": f"file {at}"}]
+        talk.add("user", {"role": "user", "content": content})
+    talk.answer("Both are fine.")
+    lines = talk.path.read_text().splitlines(keepends=True)
+    talk.path.write_text("")
+    for line in lines:
+        half = len(line) // 2
+        for piece in (line[:half], line[half:]):
+            with talk.path.open("a") as file:
+                file.write(piece)
+            fire(talk.event("PostToolUse"), store=often)
+    fire(talk.event("Stop"), store=often)
+    fire(talk.event("SessionEnd", reason="exit"), store=once)
+    assert rows(often) == rows(once)
+    assert len(rows(once)) == 5
+
+
+def test_an_edited_prompt_begins_a_branch(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """Also where the hook had read far behind the message that somebody went back to."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("One")
+    first = talk.answer("1")
+    talk.say("Two")
+    talk.answer("2")
+    fire(talk.event("Stop"))
+    talk.tip = first
+    talk.say("Three")
+    talk.answer("3")
+    fire(talk.event("Stop"))
+    assert _texts(tmp_path / "agents" / "a.db") == ["One", "1", "Three", "3"]
+    with SqliteStore(tmp_path / "agents" / "a.db") as store:
+        assert store.head(NAME)[0] == 6
+
+
+def test_sub_agents_are_stored_when_they_end(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """Their transcripts stand beside that of the session."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("Look around")
+    below = ClaudeTranscript(tmp_path / "p" / talk.session / "subagents", "agent-a1b2", talk.cwd)
+    for kind, text in (("user", "Find it"), ("assistant", "Found")):
+        below.add(
+            kind, {"role": kind, "content": [{"type": "text", "text": text}], "id": "m"},
+            isSidechain=True, agentId="a1b2", sessionId=talk.session,
+        )  # fmt: skip
+    fire(talk.event("SubagentStop", agent_id="a1b2", agent_transcript_path=str(below.path)))
+    with SqliteStore(tmp_path / "agents" / "a.db") as store:
+        names = [name for name, _ in store.sessions()]
+    assert names[0] == NAME
+    assert len(names) == 2
+    assert names[1].startswith(f"{NAME}/")
+    assert _texts(tmp_path / "agents" / "a.db", names[1]) == ["Find it", "Found"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "",
+        "no JSON",
+        "[]",
+        "{}",
+        "null",
+        '{"session_id": 5, "transcript_path": [], "hook_event_name": {}}',
+        '{"session_id": "x", "transcript_path": "/no/such/file.jsonl", "hook_event_name": "Stop"}',
+        '{"session_id": "x", "transcript_path": "relative.jsonl", "hook_event_name": "Stop"}',
+        '{"session_id": "x", "transcript_path": "/etc", "hook_event_name": "SessionStart", "source": "compact"}',
+        '{"session_id": "\\u0000", "transcript_path": "/a\\u0000b", "hook_event_name": "Stop"}',
+        "[" * 100_000,
+    ],
+)
+def test_an_event_that_is_none_stops_nothing(event: str, fire: Callable[..., str]) -> None:
+    """The hook ends with 0, and prints nothing."""
+    assert fire(event) == ""
+
+
+def test_a_store_that_is_locked_missing_damaged_or_full_never_stops_the_agent(
+    tmp_path: Path, fire: Callable[..., str]
+) -> None:
+    """The reason stands in a file beside the store, and the next hook catches up."""
+    talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
+    talk.say("One")
+    fire(talk.event("Stop"))
+    talk.say("Two")
+    with sqlite3.connect(store, isolation_level=None) as held:
+        held.execute("BEGIN IMMEDIATE")
+        assert fire(talk.event("UserPromptSubmit")) == ""
+        held.execute("ROLLBACK")
+    held.close()
+    assert "busy" in _failure(tmp_path) or "lock" in _failure(tmp_path)
+    assert _texts(store) == ["One"]
+    fire(talk.event("UserPromptSubmit"))
+    assert _texts(store) == ["One", "Two"]
+    # A damaged one stays as it is.
+    store.write_bytes(b"no database" * 1_000)
+    assert fire(talk.event("SessionStart", source="compact")) == ""
+    assert store.read_bytes() == b"no database" * 1_000
+    # A folder that can't be made.
+    (tmp_path / "file").touch()
+    assert fire(talk.event("Stop"), store=tmp_path / "file" / "a.db") == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_a_full_disk_never_stops_the_agent(tmp_path: Path) -> None:
+    """Nothing can be written, not even the reason."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("One")
+    command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot.hook claude-code --store {tmp_path / 'a.db'}"
+    done = subprocess.run(["/bin/sh", "-c", command], input=talk.event("Stop"), text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_link_is_not_followed(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """A transcript is a file of the agent; a link could lead to another one's."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("Secret of another project")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(talk.path)
+    fire(json.dumps({"session_id": talk.session, "transcript_path": str(link), "hook_event_name": "Stop"}))
+    store = tmp_path / "agents" / "a.db"
+    assert not store.exists() or not _texts(store)
+
+
+def test_a_pipe_in_the_place_of_a_transcript_keeps_nobody(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """Opening a pipe without a writer would wait for ever."""
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    assert fire(json.dumps({"session_id": "x", "transcript_path": str(pipe), "hook_event_name": "Stop"})) == ""
+
+
+def test_a_long_transcript_is_stored_by_another_process(
+    tmp_path: Path, fire: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent does not wait for it."""
+    talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
+    monkeypatch.setattr("squidbot.hook._MOST_BYTES", 100)
+    started: list[list[str]] = []
+    monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
+    talk.say("A long talk")
+    talk.answer("Indeed.")
+    fire(talk.event("Stop"))
+    assert _texts(store) == [] if store.exists() else True
+    assert len(started) == 1
+    assert started[0][:4] == [sys.executable, "-I", "-m", "squidbot.hook"]
+    assert hook.main(started[0][4:]) == 0
+    assert _texts(store) == ["A long talk", "Indeed."]
+
+
+def test_it_runs_isolated_and_reads_nothing_of_the_project(tmp_path: Path) -> None:
+    """A repository's modules, settings and variables of Python change nothing."""
+    project = tmp_path / "project"
+    talk = ClaudeTranscript(tmp_path / "p", cwd=str(project))
+    talk.say("Hello")
+    for name in ("squidbot.py", "json.py", "sitecustomize.py", "usercustomize.py"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text("raise SystemExit('a stranger ran')")
+    (project / "squidbot.toml").write_text("[store]\npath = 'stranger.db'\n")
+    store = tmp_path / "a.db"
+    command = [sys.executable, "-I", "-m", "squidbot.hook", "claude-code", "--store", str(store)]
+    environ = {**os.environ, "PYTHONPATH": str(project), "SQUIDBOT_AGENT_STORE": str(project / "stranger.db")}
+    done = subprocess.run(
+        command, input=talk.event("Stop"), text=True, capture_output=True, check=False, cwd=project, env=environ
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert _texts(store) == ["Hello"]
+    assert not (project / "stranger.db").exists()
