@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.codecs import jsontext
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.recordings import START, Position, RecordedMessage, RecordedSession
-from squidbot.codecs.recordings.lines import MOST_BYTES, count, digest, entries, position_in, stamp_of, text_of
+from squidbot.codecs.recordings.lines import (
+    MOST_BYTES,
+    ReadPoint,
+    count,
+    digest,
+    entries,
+    position_in,
+    stamp_of,
+    text_of,
+)
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -51,7 +60,7 @@ _FRONT, _BEFORE = -1, -2
 
 
 def is_form(values: Sequence[object]) -> bool:
-    """Whether the first values of a file are entries of Claude Code: some wrap a message or have a parent, none is one."""
+    """Whether the first values of a file are entries of Claude Code: some wrap a message or have a parent."""
     found = [value for value in values if isinstance(value, dict)]
     return any(map(_is_entry, found)) and not any("role" in value for value in found)
 
@@ -108,6 +117,7 @@ class _Head(NamedTuple):
     parent: str
     project: str
     is_agent: bool
+    has_attachments: bool
 
 
 def _head(path: Path) -> _Head:
@@ -115,12 +125,13 @@ def _head(path: Path) -> _Head:
     session = next(filter(None, (text_of(one, "sessionId") for one in first)), "")
     project = next(filter(None, (text_of(one, "cwd") for one in first)), "")
     agent = next((text_of(one, "agentId") for one in first if one.get("isSidechain") is True), "")
+    attached = any(one.get("type") == "attachment" for one in first)
     is_agent = path.stem.startswith("agent-") or not any(one.get("isSidechain") is False for one in first)
     if agent and is_agent:
         folder = _session_folder(path)
-        return _Head(agent, folder.name if folder else session, project, is_agent=True)
+        return _Head(agent, folder.name if folder else session, project, True, attached)
     # A session that goes on from another one may begin with its entries; the file has its own id.
-    return _Head(path.stem if _UUID.fullmatch(path.stem) else session or path.stem, "", project, is_agent=False)
+    return _Head(path.stem if _UUID.fullmatch(path.stem) else session or path.stem, "", project, False, attached)
 
 
 def _session_folder(path: Path) -> Path | None:
@@ -160,14 +171,7 @@ class _Place(NamedTuple):
     """The message that an entry is, or stands behind."""
 
     thread: _Thread
-    index: int
-
-
-class _Cut(NamedTuple):
-    """Where the newest answer begins, and what was counted before it."""
-
-    position: Position
-    unread: Counter[str]
+    at: int
 
 
 class _Recording:
@@ -191,8 +195,9 @@ class _Recording:
         self._answered: dict[str, str] = {}
         self._is_compacted = False
         self._at = start
-        self._cut: _Cut | None = None
+        self._cut: ReadPoint | None = None
         self._files: set[str] | None = None
+        self._queue: deque[str] | None = None
 
     def take(self, entry: Entry) -> None:
         """Read the next entry."""
@@ -200,7 +205,7 @@ class _Recording:
         if own and own in self._where:
             count(self.unread, "repeated")
         elif place := self._place(event, own or f"line-{entry.line}"):
-            is_read = self._took_progress(event, entry.line)
+            is_read = self._took_progress(event, entry.line) or self._took_queue(event, entry.line)
             value = None if is_read else self._value(event)
             if value is not None:
                 place = self._add(place, event, value, entry.line)
@@ -268,12 +273,12 @@ class _Recording:
             return None
         if parent is None:
             return None if self._is_compacted else START
-        if place.index == _BEFORE or (place.index == _FRONT and messages and self._start.offset):
+        if place.at == _BEFORE or (place.at == _FRONT and messages and self._start.offset):
             self.is_lost = True
             return str(parent)
-        if place.index == _FRONT:
+        if place.at == _FRONT:
             return START if messages else None
-        end = self.main.step_end(place.index)
+        end = self.main.step_end(place.at)
         return None if end is None else messages[end].id
 
     # What an entry says.
@@ -286,8 +291,7 @@ class _Recording:
             # What the user said while the agent worked.
             kind, message = "user", {"content": attached.get("prompt")}
         if kind not in _SPEAKERS or not isinstance(message, dict) or not message.get("content"):
-            if kind not in _TITLES:
-                count(self.unread, kind)
+            count(self.unread, kind)
             return None
         if event.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
             self.unread["API errors"] += 1
@@ -320,14 +324,20 @@ class _Recording:
             if answer:
                 thread.answers[answer] = len(messages)
             if thread is self.main:
-                self._cut = _Cut(self._at, Counter(self.unread))
+                self._cut = ReadPoint(self._at, Counter(self.unread))
             thread.waiting.clear()
             thread.steps.append(len(messages))
             self._expect(thread, value)
         else:
             parent = self._heard(place, event, value)
+        self._append(thread, event, value, parent, line)
+        return _Place(thread, thread.newest)
+
+    def _append(
+        self, thread: _Thread, event: Mapping[str, object], value: dict[str, object], parent: str | None, line: int
+    ) -> None:
         is_summary = event.get("isCompactSummary") is True
-        messages.append(
+        thread.session.messages.append(
             RecordedMessage(
                 text_of(event, "uuid") or digest(event, line),
                 value,
@@ -339,7 +349,6 @@ class _Recording:
                 is_summary,
             )
         )
-        return _Place(thread, thread.newest)
 
     def _heard(self, place: _Place, event: Mapping[str, object], value: Mapping[str, object]) -> str | None:
         """Note that a user's message comes next in its thread, or results; return the message that it stands behind."""
@@ -408,12 +417,51 @@ class _Recording:
             self._where[own] = place
         return True
 
+    def _took_queue(self, event: Mapping[str, object], line: int) -> bool:
+        """Read what the user said while the agent worked: where no attachment repeats it, it stands here alone."""
+        if event.get("type") != "queue-operation":
+            return False
+        if self._queue is None:
+            self._queue = _queue_before(self._path, self._start)
+        said = _queue_step(self._queue, event)
+        if event.get("operation") != "remove" or not said or self._head.has_attachments:
+            return False
+        value = self._value({"type": "user", "message": {"content": said}, "timestamp": event.get("timestamp")})
+        if value is not None:
+            # It has no place among the links, so it belongs to the step in front of it.
+            self._append(self.main, event, value, None, line)
+        return True
+
     def _has_file(self, agent: str) -> bool:
         if self._files is None:
             beside = self._path.parent.glob("agent-*.jsonl")
             below = (self._path.parent / self._path.stem / "subagents").rglob("agent-*.jsonl")
             self._files = {path.stem.removeprefix("agent-") for path in (*beside, *below)}
         return agent in self._files
+
+
+def _queue_before(path: Path, start: Position) -> deque[str]:
+    """Return what waited to be said at a position."""
+    queue: deque[str] = deque()
+    if start.offset:
+        for entry in entries(path, Position(), Counter(), [b'"queue-operation"']):
+            if entry.end > start.offset:
+                break
+            if entry.value.get("type") == "queue-operation":
+                _queue_step(queue, entry.value)
+    return queue
+
+
+def _queue_step(queue: deque[str], event: Mapping[str, object]) -> str:
+    """Change what waits to be said by an entry, and return what it took from it."""
+    match event.get("operation"):
+        case "enqueue":
+            queue.append(text_of(event, "content"))
+        case "popAll":
+            queue.clear()
+        case "dequeue" | "remove" if queue:
+            return queue.popleft()
+    return ""
 
 
 def _blocks(content: object) -> list[dict[str, object]]:
@@ -447,7 +495,7 @@ def _result_id(event: Mapping[str, object]) -> str:
 
 
 def _call_of(path: Path, session: RecordedSession) -> str:
-    """Return the call that a sub-agent with a file of its own works for, as its session's file tells; "" if it can't."""
+    """Return the call that a sub-agent with a file of its own works for, by its session's file; "" if unknown."""
     folder = _session_folder(path)
     if folder is None and not _PLAIN.fullmatch(session.parent):
         return ""

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = ["MOST_BYTES", "Entry", "count", "digest", "entries", "first_values", "position_in", "stamp_of", "text_of", "whole"]
+__all__ = [
+    "MOST_BYTES",
+    "Entry",
+    "ReadPoint",
+    "count",
+    "digest",
+    "entries",
+    "first_values",
+    "position_in",
+    "stamp_of",
+    "text_of",
+    "whole",
+]
 
 # A line, or a file of one value, that is longer is left out: Claude Code's pictures are at most some 5 MB of base64.
 MOST_BYTES: Final = 32 * 1024 * 1024
@@ -38,6 +50,13 @@ class Entry(NamedTuple):
     value: dict[str, object]
     line: int
     end: int
+
+
+class ReadPoint(NamedTuple):
+    """A place where reading could stop: how far it was, and what was counted until then."""
+
+    position: Position
+    unread: Counter[str]
 
 
 def entries(path: Path, start: Position, unread: Counter[str], having: Sequence[bytes] = ()) -> Iterator[Entry]:
@@ -136,10 +155,10 @@ def position_in(path: Path, start: Position | None) -> Position:
     return start if start is not None and is_there else Position()
 
 
-def count(unread: Counter[str], what: object, kind: str = "entries", times: int = 1) -> None:
+def count(unread: Counter[str], what: object, kind: str = "entries") -> None:
     """Count what became no message by its name, such as "progress entries"; `what` may be any value of a file."""
     name = f"{what:.{_NAME_CHARS}} {kind}" if isinstance(what, str) and what else f"{kind} without a type"
-    unread[name if name in unread or len(unread) < _MOST_NAMES else "other entries"] += times
+    unread[name if name in unread or len(unread) < _MOST_NAMES else "other entries"] += 1
 
 
 def digest(value: object, line: int) -> str:
