@@ -126,12 +126,15 @@ def _head(path: Path) -> _Head:
     project = next(filter(None, (text_of(one, "cwd") for one in first)), "")
     agent = next((text_of(one, "agentId") for one in first if one.get("isSidechain") is True), "")
     attached = any(one.get("type") == "attachment" for one in first)
-    is_agent = path.stem.startswith("agent-") or not any(one.get("isSidechain") is False for one in first)
-    if agent and is_agent:
+    own = path.stem.removeprefix("agent-")
+    is_agent = bool(agent or own != path.stem) and not any(one.get("isSidechain") is False for one in first)
+    if is_agent:
         folder = _session_folder(path)
-        return _Head(agent, folder.name if folder else session, project, True, attached)
-    # A session that goes on from another one may begin with its entries; the file has its own id.
-    return _Head(path.stem if _UUID.fullmatch(path.stem) else session or path.stem, "", project, False, attached)
+        session, parent = agent or own, folder.name if folder else session
+    else:
+        # A session that goes on from another one may begin with its entries; the file has its own id.
+        session, parent = path.stem if _UUID.fullmatch(path.stem) else session or path.stem, ""
+    return _Head(session, parent, project, is_agent=is_agent, has_attachments=attached)
 
 
 def _session_folder(path: Path) -> Path | None:
