@@ -5,7 +5,7 @@
 - a JSON array of messages, or of conversations;
 - a JSON object `{"messages": [...]}`, with `"system"` beside it if it comes from Anthropic; or the input of Responses,
   `{"input": [...]}` and `"instructions"`;
-- a session recorded by Claude Code.
+- what a coding agent recorded, in any of the forms of `recordings.readers`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,28 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from squidbot.codecs import claude_code
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.fields import kind, read_entries, read_usage
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.recordings import START, readers
+from squidbot.codecs.recordings.lines import first_values
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.codecs.fields import JsonEntry
+    from squidbot.codecs.recordings import RecordedMessage, RecordedSession
     from squidbot.core.messages import Message, Usage
 
 __all__ = ["Conversation", "read_transcripts"]
 
 _Codec: TypeAlias = AnthropicMessages | OpenAIChat | OpenAIResponses
+
+_CODECS: Final[dict[str, _Codec]] = {
+    codec.tag: codec for codec in (AnthropicMessages(), OpenAIChat(), OpenAIResponses())
+}
 
 # The limit on a session's id (see `ports.TranscriptStore`).
 _LONGEST_ID_CHARS: Final = 1024
@@ -56,17 +62,18 @@ class Conversation:
     """One recorded conversation.
 
     Attributes:
-        id: its own id; without one the file's name, with a number if the file holds several.
+        id: its own id; without one the file's name, with a number if the file holds several. A sub-agent's is that of
+            its session, a slash, and its own.
         path: its file, as given.
         codec: the tag of the codec of all its messages.
         messages: the messages, in the order of the file.
         lines: for each message the first line of it, or of its conversation, in the file; from 1.
         sources: for each message its place in the recording from 0: among the file's non-blank lines if each line is a
-            message or an event, else among the conversation's messages. Two messages made of one recorded message
-            share it; a system text beside the messages has -1.
+            message, its line if an agent recorded it, else among the conversation's messages. Two messages made of one
+            recorded message share it; a system text beside the messages has -1.
         usages: for each message the provider's report on its call; `None` without one.
         unanswered: the calls without a result, as (index of the message, id of the call), in order.
-        skipped: events of the recording that are no message of this conversation.
+        skipped: entries of the recording that are no message of this conversation.
     """
 
     id: str
@@ -90,6 +97,16 @@ class RawMessage(NamedTuple):
     place: str = ""
 
 
+class RawTalk(NamedTuple):
+    """A conversation before its codec reads it: its name, its first line, and the codec if its form says it."""
+
+    name: str
+    line: int
+    messages: Sequence[RawMessage]
+    codec: _Codec | None = None
+    skipped: int = 0
+
+
 def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[Conversation]:
     """Return the conversations of a file, or of every *.jsonl and *.json file in a directory, in order of name.
 
@@ -101,11 +118,11 @@ def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[C
     found: list[Conversation] = []
     seen: set[str] = set()
     for file in _files(pathlib.Path(path)):
-        for name, line, raw, skipped in _conversations(file, file.stem if file.stem not in seen else file.name):
-            if name in seen:
-                raise TranscriptError(str(file), line, f"the id {name!r:.80} came before; give it another")
-            seen.add(name)
-            found.append(_conversation(file, name, raw, skipped, strict=strict))
+        for talk in _conversations(file, file.stem if file.stem not in seen else file.name):
+            if talk.name in seen:
+                raise TranscriptError(str(file), talk.line, f"the id {talk.name!r:.80} came before; give it another")
+            seen.add(talk.name)
+            found.append(_conversation(file, talk, strict=strict))
     if not any(conversation.messages for conversation in found):
         raise TranscriptError(str(path), None, "there is no message in it; a transcript holds at least one")
     return found
@@ -122,8 +139,11 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
     return files
 
 
-def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, list[RawMessage], int]]:
-    """Yield the conversations of a file: id, line, messages, and the number of other events."""
+def _conversations(file: pathlib.Path, name: str) -> Iterator[RawTalk]:
+    """Yield the conversations of a file."""
+    if file.is_file() and not any(map(_is_own, first_values(file))) and (reader := readers.reader_of(file)):
+        yield from _recorded(reader.read(file), name)
+        return
     entries = read_entries(file)
     first = entries[0]
     array = first.value if len(entries) == 1 and isinstance(first.value, list) else None
@@ -132,12 +152,56 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, li
     if any(map(_holds_messages, values)):
         is_alone = array is None and len(raw) == 1
         for one in raw:
-            yield *_named(file, name if is_alone else f"{name}-{one.source + 1}", one.line, one.value), 0
-    elif array is None and claude_code.is_session(values):
-        messages, skipped = claude_code.messages(values)
-        yield name, 1, [RawMessage(value, None, raw[at].line, at) for at, value in messages], skipped
+            yield RawTalk(*_named(file, name if is_alone else f"{name}-{one.source + 1}", one.line, one.value))
     else:
-        yield name, first.line, raw, 0
+        yield RawTalk(name, first.line, raw)
+
+
+def _is_own(value: object) -> bool:
+    """Return whether the first value of a file is a message, or holds messages, as this module reads them."""
+    if not isinstance(value, dict) or "role" in value:
+        return isinstance(value, dict)
+    held = value.get("messages", value.get("input"))
+    return isinstance(held, list) and all(isinstance(one, dict) and ("role" in one or "input" in value) for one in held)
+
+
+def _recorded(sessions: Sequence[RecordedSession], name: str) -> Iterator[RawTalk]:
+    """Yield what is left of sessions that an agent recorded: of each the branch that is talked on, without summaries.
+
+    A file's only session has the name of the file, as any conversation.
+    """
+    mains = [session for session in sessions if not session.parent]
+    names = {session.id: name if len(mains) < 2 else session.id for session in mains or sessions[:1]}
+    for session in sessions:
+        parent = names.get(session.parent, session.parent)
+        branch = _branch(session.messages)
+        messages = [one for at, one in enumerate(branch) if not (at and one.is_summary)]
+        yield RawTalk(
+            names.get(session.id) or f"{parent}/{session.id}",
+            next((one.line for one in messages), 1),
+            [
+                RawMessage(one.value, None, one.line or 1, one.line - 1 if one.line else at)
+                for at, one in enumerate(messages)
+            ],
+            _CODECS[session.codec],
+            session.unread.total() + len(session.messages) - len(messages),
+        )
+
+
+def _branch(messages: Sequence[RecordedMessage]) -> list[RecordedMessage]:
+    """Return the newest message and those that it stands behind, the oldest first."""
+    places = {message.id: at for at, message in enumerate(messages)}
+    found: list[RecordedMessage] = []
+    at = len(messages) - 1
+    while at >= 0:
+        message = messages[at]
+        found.append(message)
+        if message.parent == START:
+            break
+        behind = places.get(message.parent or "", at)
+        # A link forwards would never end.
+        at = behind if behind < at else at - 1
+    return found[::-1]
 
 
 def _line(file: pathlib.Path, entry: JsonEntry) -> RawMessage:
@@ -173,14 +237,12 @@ def _named(file: pathlib.Path, name: str, line: int, value: object) -> tuple[str
     return identifier, line, raw
 
 
-def _conversation(
-    file: pathlib.Path, name: str, raw: Sequence[RawMessage], skipped: int, *, strict: bool
-) -> Conversation:
-    codec = _codec(raw)
-    raw = [*_regrouped(codec, raw)]
+def _conversation(file: pathlib.Path, talk: RawTalk, *, strict: bool) -> Conversation:
+    codec = talk.codec or _codec(talk.messages)
+    raw = [*_regrouped(codec, talk.messages)]
     messages = tuple(_message(file, codec, one) for one in raw)
     return Conversation(
-        id=name,
+        id=talk.name,
         path=str(file),
         codec=codec.tag,
         messages=messages,
@@ -188,7 +250,7 @@ def _conversation(
         sources=tuple(one.source for one in raw),
         usages=tuple(read_usage(one.value.get("usage")) if isinstance(one.value, dict) else None for one in raw),
         unanswered=_unanswered(file, raw, messages, strict=strict),
-        skipped=skipped,
+        skipped=talk.skipped,
     )
 
 

@@ -34,6 +34,7 @@ class RecordedMessage(NamedTuple):
         category: what it is, where its role does not say it: a text of the agent's program, such as its own summary,
             is `Category.CONTEXT`; `None` leaves it to the codec.
         line: its first line in its file, from 1; 0 if the file has no lines.
+        is_summary: it is the agent's own summary of the messages in front of it.
     """
 
     id: str
@@ -43,6 +44,7 @@ class RecordedMessage(NamedTuple):
     model: str = ""
     category: Category | None = None
     line: int = 0
+    is_summary: bool = False
 
 
 class Position(NamedTuple):

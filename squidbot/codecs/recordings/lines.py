@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs import jsontext
+from squidbot.codecs.recordings import Position
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from io import BufferedReader
     from pathlib import Path
 
-    from squidbot.codecs.recordings import Position
 
-__all__ = ["MOST_BYTES", "Entry", "entries", "first_values", "whole"]
+__all__ = [
+    "MOST_BYTES",
+    "Entry",
+    "ReadPoint",
+    "count",
+    "digest",
+    "entries",
+    "first_values",
+    "position_in",
+    "stamp_of",
+    "text_of",
+    "whole",
+]
 
 # A line, or a file of one value, that is longer is left out: Claude Code's pictures are at most some 5 MB of base64.
 MOST_BYTES: Final = 32 * 1024 * 1024
+# A line of more values is left out: a gigabyte of objects can stand in so many bytes.
+_MOST_VALUES: Final = 2_000_000
+# Entries without a message are counted by at most so many names, of so many characters: files choose them.
+_MOST_NAMES: Final = 100
+_NAME_CHARS: Final = 40
 # Forms are known by their first entries.
 _FIRST_ENTRIES: Final = 20
 _FIRST_BYTES: Final = 4 * 1024 * 1024
@@ -34,10 +52,18 @@ class Entry(NamedTuple):
     end: int
 
 
-def entries(path: Path, start: Position, unread: Counter[str]) -> Iterator[Entry]:
+class ReadPoint(NamedTuple):
+    """A place where reading could stop: how far it was, and what was counted until then."""
+
+    position: Position
+    unread: Counter[str]
+
+
+def entries(path: Path, start: Position, unread: Counter[str], having: Sequence[bytes] = ()) -> Iterator[Entry]:
     """Yield the objects of a file of JSON lines behind a position; `unread` counts what is none, by what it is.
 
-    A last line without its end is being written: it is left for the next time, unless it is a whole object.
+    A last line without its end is being written: it is left for the next time, unless it is a whole object. With
+    `having`, lines that hold none of these bytes are passed over.
 
     Raises:
         TranscriptError: the file can't be read.
@@ -54,11 +80,15 @@ def entries(path: Path, start: Position, unread: Counter[str]) -> Iterator[Entry
                     unread[f"lines of more than {MOST_BYTES >> 20} MiB"] += 1
                     end += _skipped(file)
                     continue
+                if having and not any(mark in raw for mark in having):
+                    continue
                 value = _object(raw)
                 if value is not None:
                     yield Entry(value, number, end)
                 elif not is_whole:
                     return
+                elif _is_dense(raw):
+                    unread[f"lines of more than {_MOST_VALUES:,} values"] += 1
                 elif raw.strip():
                     unread["broken lines"] += 1
     except OSError as error:
@@ -95,7 +125,7 @@ def whole(path: Path) -> object:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
-    if len(raw) > MOST_BYTES:
+    if len(raw) > MOST_BYTES or _is_dense(raw):
         return None
     try:
         return jsontext.parse(raw.decode("utf-8-sig"))
@@ -112,12 +142,57 @@ def _opened(path: Path) -> BufferedReader:
     return file
 
 
+def position_in(path: Path, start: Position | None) -> Position:
+    """Return where to go on in a file: its beginning if it has become shorter since, so is another one.
+
+    Raises:
+        TranscriptError: the file can't be read.
+    """
+    try:
+        is_there = start is not None and start.offset <= path.stat().st_size
+    except OSError as error:
+        raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
+    return start if start is not None and is_there else Position()
+
+
+def count(unread: Counter[str], what: object, kind: str = "entries") -> None:
+    """Count what became no message by its name, such as "progress entries"; `what` may be any value of a file."""
+    name = f"{what:.{_NAME_CHARS}} {kind}" if isinstance(what, str) and what else f"{kind} without a type"
+    unread[name if name in unread or len(unread) < _MOST_NAMES else "other entries"] += 1
+
+
+def digest(value: object, line: int) -> str:
+    """Return an id for an entry that has none, made of what it says and of its line."""
+    return hashlib.sha256(f"{line} {jsontext.write(value)}".encode()).hexdigest()[:24]
+
+
+def text_of(value: object, key: str) -> str:
+    """Return a text in an object; "" if there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def stamp_of(value: object) -> tuple[float | None, object]:
+    """Return a time in seconds since 1970, and the stamp as it was written; `None` for both if it is none."""
+    try:
+        return jsontext.seconds(value), value
+    except ValueError:
+        return None, None
+
+
 def _object(raw: bytes) -> dict[str, object] | None:
+    if _is_dense(raw):
+        return None
     try:
         value = jsontext.parse(raw.decode("utf-8-sig"))
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def _is_dense(raw: bytes) -> bool:
+    """Whether the text has so many values that their objects would fill the memory."""
+    return len(raw) > _MOST_VALUES and sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES
 
 
 def _skipped(file: BufferedReader) -> int:
