@@ -20,9 +20,9 @@ from squidbot.adapters.common.files import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
     from squidbot.adapters.sqlite3 import SqliteStore
+    from squidbot.codecs.recordings.readers import RecordingReader
     from squidbot.core.ports import Codec
     from squidbot.services.recordings import RecordingImporter
 
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001  # an agent goes on without us
         if options is not None:
-            _note(options.store, error)
+            _note(options.store, f"{type(error).__name__}: {error}")
     return 0
 
 
@@ -140,9 +140,9 @@ def _event(text: str) -> _Event:
 def _handled(options: _Options, event: _Event) -> str:
     """Store what is new, and return what the agent is to be told; "" for nothing."""
     from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # an error in it must not show
-    from squidbot.codecs.recordings.readers import reader_named  # noqa: PLC0415  # as above
+    from squidbot.codecs.recordings.readers import reader as of_agent  # noqa: PLC0415  # as above
 
-    reader = reader_named(options.agent)
+    reader = of_agent(options.agent)
     path = event.path or _path_of(reader, event.session)
     if path is None or not _is_plain(path):
         return ""
@@ -153,7 +153,7 @@ def _handled(options: _Options, event: _Event) -> str:
         return _given_back(options, store, event)
 
 
-def _import(options: _Options, store: SqliteStore, reader: ModuleType, event: _Event) -> None:
+def _import(options: _Options, store: SqliteStore, reader: RecordingReader, event: _Event) -> None:
     """Store what is new in the session's transcript and, if they may have said something, of its sub-agents."""
     from squidbot.core.transcript.recordings import RECORDED, session_name  # noqa: PLC0415  # as above
 
@@ -167,13 +167,15 @@ def _import(options: _Options, store: SqliteStore, reader: ModuleType, event: _E
     importer = _importer(options.agent, store)
     known = {name: newest} if newest and is_own else None
     is_over = event.name in _OVER or options.is_catching_up
-    importer.import_file(reader, path, is_over=is_over, known=known)
+    done = importer.import_file(reader, path, is_over=is_over, known=known)
     if event.summary:
         _note_summary(store, name, event.summary)
     if event.name in _LOOKS_BELOW:
         for below in {*path.with_suffix("").glob("subagents/*.jsonl"), *filter(None, (event.below,))}:
             if _is_plain(below):
-                importer.import_file(reader, below)
+                done += importer.import_file(reader, below)
+    for reason in {one.reason for one in done if one.reason}:
+        _note(options.store, reason)
 
 
 def _importer(agent: str, store: SqliteStore) -> RecordingImporter:
@@ -211,7 +213,7 @@ def _catch_up(options: _Options, event: _Event) -> None:
     command = [sys.executable, "-I", "-m", "squidbot.hook", options.agent, "--store", str(options.store)]
     null = subprocess.DEVNULL
     apart = {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
-    subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # type: ignore[call-overload]  # noqa: S603  # this program
+    subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # noqa: S603  # this program
 
 
 def _given_back(options: _Options, store: SqliteStore, event: _Event) -> str:
@@ -221,7 +223,7 @@ def _given_back(options: _Options, store: SqliteStore, event: _Event) -> str:
     return ""
 
 
-def _note(store: Path, error: Exception) -> None:
+def _note(store: Path, reason: str) -> None:
     """Note a failure beside the store; the file is begun anew when it gets long."""
     with suppress(Exception):
         from squidbot.adapters.common.files import open_own  # noqa: PLC0415  # as above
@@ -229,11 +231,11 @@ def _note(store: Path, error: Exception) -> None:
         log = store.with_name(f"{store.name}-hooks.log")
         mode = "a" if not log.exists() or log.stat().st_size < _MOST_LOG_BYTES else "w"
         with open_own(log, mode) as file:
-            line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {type(error).__name__}: {error}"
+            line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {reason}"
             file.write(line.replace("\n", " ")[:1_000].encode("utf-8", "replace") + b"\n")
 
 
-def _path_of(reader: ModuleType, session: str) -> Path | None:
+def _path_of(reader: RecordingReader, session: str) -> Path | None:
     """Return the newest recording with a session's id in its name."""
     if not session:
         return None

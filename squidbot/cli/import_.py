@@ -18,7 +18,7 @@ from squidbot.cli.output import Result, ResultCommand, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.store import bring_exchanges, dry_run_option, models_option, session_option
 from squidbot.cli.texts import ANSWER_IS_NO, complain, count, left_out
-from squidbot.codecs.recordings.readers import agents, reader_named, reader_of, recordings
+from squidbot.codecs.recordings.readers import agents, reader, reader_of, recordings
 from squidbot.core.errors import StoreError, TranscriptError
 from squidbot.core.redaction import Redactor
 from squidbot.core.text import read_iso_time
@@ -32,14 +32,14 @@ from squidbot.wiring.claims import wait
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from types import ModuleType
 
     from squidbot.cli.open_store import OpenStore
     from squidbot.cli.printer import Printer
+    from squidbot.codecs.recordings.readers import RecordingReader
     from squidbot.core.transcript.recordings import RecordedRun
 
     # A recording with its reader; the newest runs by file and session.
-    _Found: TypeAlias = tuple[ModuleType, Path]
+    _Found: TypeAlias = tuple[RecordingReader, Path]
     _Runs: TypeAlias = Mapping[str, Mapping[str, RecordedRun]]
 
 _AGE: Final = re.compile(r"([0-9]{1,6})([hdw])")
@@ -90,7 +90,7 @@ def import_(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Import sessions that other agents recorded, or files of `store export`. What was imported before stays as it is.
 
-    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, swe-agent or openhands: squidbot looks where it keeps
+    AGENT is the name of one, such as claude-code or codex: squidbot looks where that one keeps
     its recordings. PATH is a recording or a folder of them; its form is recognised.
 
     Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store
@@ -106,15 +106,15 @@ def import_(  # noqa: PLR0913  # an argument for each option
     return _result(done)
 
 
-def _recordings(what: Iterable[str]) -> Iterator[tuple[ModuleType, Path]]:
+def _recordings(what: Iterable[str]) -> Iterator[tuple[RecordingReader, Path]]:
     """Yield the recordings of agents and paths, each with its reader, in the order in which they were written."""
-    found: dict[Path, ModuleType] = {}
+    found: dict[Path, RecordingReader] = {}
     for one in what:
         if one in agents() and not Path(one).exists():
-            found.update((path, reader_named(one)) for path in recordings(one, Path.home(), os.environ))
+            found.update((path, reader(one)) for path in recordings(one, Path.home(), os.environ))
         else:
-            found.update((path, reader) for path in _files(Path(one)) if (reader := reader_of(path)) is not None)
-    yield from sorted(((reader, path.absolute()) for path, reader in found.items()), key=lambda one: _changed(one[1]))
+            found.update((path, known) for path in _files(Path(one)) if (known := reader_of(path)) is not None)
+    yield from sorted(((known, path.absolute()) for path, known in found.items()), key=lambda one: _changed(one[1]))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -191,7 +191,7 @@ class _RecordingsImport:
     def _import_one(
         self,
         importer: RecordingImporter,
-        reader: ModuleType,
+        reader: RecordingReader,
         path: Path,
         runs: Mapping[str, RecordedRun] | None,
         *,

@@ -58,7 +58,9 @@ def print_json(value: object) -> None:
 
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help=JSON.help)
-STORE = click.Option(["--store"], metavar="FILE.db", help="The store.  [default: that of ./squidbot.toml, else of coding agents]")
+STORE = click.Option(
+    ["--store"], metavar="FILE.db", help="The store.  [default: that of ./squidbot.toml, else of coding agents]"
+)
 STORE_OPTION = click.option("--store", metavar="FILE.db", help=STORE.help)
 TENANT_OPTION = click.option("--tenant", metavar="NAME", help="Whose sessions of a database.  [default: store.tenant]")
 SESSION = click.Argument(["session_id"], metavar="SESSION")

@@ -13,7 +13,7 @@ import click
 from squidbot.adapters.sqlite3 import doctor as rows
 from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
-from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand, ResultGroup, form_version
+from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultGroup, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
 from squidbot.cli.texts import line as shown_line
@@ -30,7 +30,6 @@ from squidbot.services.exchange import (
     exported,
     files_at,
     files_with,
-    imported,
     migrated,
     rolled_back,
 )

@@ -36,9 +36,9 @@ from squidbot.core.view.truncation import ArrivalLimits, MessagePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from types import ModuleType
 
     from squidbot.codecs.recordings import RecordedMessage, RecordedSession
+    from squidbot.codecs.recordings.readers import RecordingReader
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Message, Record, StoredMessage
     from squidbot.core.ports import Codec, TranscriptStore
@@ -123,7 +123,7 @@ class RecordingImporter:
 
     def import_file(
         self,
-        reader: ModuleType,
+        reader: RecordingReader,
         path: Path,
         *,
         is_over: bool = True,

@@ -14,7 +14,9 @@ __all__ = ["ClaudeTranscript"]
 class ClaudeTranscript:
     """One session of Claude Code, in a file that grows line by line."""
 
-    def __init__(self, folder: Path, session: str = "11111111-2222-4333-8444-555555555555", cwd: str = "/work/app") -> None:
+    def __init__(
+        self, folder: Path, session: str = "11111111-2222-4333-8444-555555555555", cwd: str = "/work/app"
+    ) -> None:
         """Begin an empty one."""
         folder.mkdir(parents=True, exist_ok=True)
         self.path, self.session, self.cwd = folder / f"{session}.jsonl", session, cwd

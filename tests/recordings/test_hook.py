@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from squidbot.testing.claude_code import ClaudeTranscript
 
 from squidbot import hook
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.core.transcript.lines import LineStore
+from squidbot.testing.claude_code import ClaudeTranscript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,10 @@ def test_what_is_stored_does_not_depend_on_when_the_hooks_came(tmp_path: Path, f
 
     talk, often, once = ClaudeTranscript(tmp_path / "p"), tmp_path / "often.db", tmp_path / "once.db"
     talk.say("Look at both")
-    talk.answer("I do.", *({"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {}} for at in range(2)))
+    uses: list[dict[str, object]] = [
+        {"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {}} for at in range(2)
+    ]
+    talk.answer("I do.", *uses)
     for at in range(2):
         content = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": f"file {at}"}]
         talk.add("user", {"role": "user", "content": content})
@@ -188,7 +191,9 @@ def test_a_full_disk_never_stops_the_agent(tmp_path: Path) -> None:
     talk = ClaudeTranscript(tmp_path / "p")
     talk.say("One")
     command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot.hook claude-code --store {tmp_path / 'a.db'}"
-    done = subprocess.run(["/bin/sh", "-c", command], input=talk.event("Stop"), text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], input=talk.event("Stop"), text=True, capture_output=True, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
