@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3 import SqliteStore
     from squidbot.codecs.recordings.readers import RecordingReader
+    from squidbot.core.memories import Scope
     from squidbot.core.ports import Codec
     from squidbot.services.recordings import RecordingImporter
 
@@ -164,7 +165,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     if left > _MOST_BYTES and not options.is_catching_up:
         _catch_up(options, event)
         return
-    importer = _importer(options.agent, store)
+    importer = _importer(options.agent, store, is_new=newest is None)
     known = {name: newest} if newest and is_own else None
     is_over = event.name in _OVER or options.is_catching_up
     done = importer.import_file(reader, path, is_over=is_over, known=known)
@@ -178,14 +179,17 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
         _note(options.store, reason)
 
 
-def _importer(agent: str, store: SqliteStore) -> RecordingImporter:
-    """Return what imports into a store, with the codec of the agent's messages alone."""
+def _importer(agent: str, store: SqliteStore, *, is_new: bool) -> RecordingImporter:
+    """Return what imports into a store, with the codec of the agent's messages alone: each import takes time."""
     from squidbot.codecs.anthropic_messages import AnthropicMessages  # noqa: PLC0415  # as above
     from squidbot.core.tokens.counters import Meter, builtin_counter  # noqa: PLC0415  # as above
-    from squidbot.plugins.scopes import machine_user  # noqa: PLC0415  # as above
     from squidbot.services.recordings import RecordingImporter  # noqa: PLC0415  # as above
-    from squidbot.wiring.claims import wait  # noqa: PLC0415  # as above
 
+    scope: Scope | None = None
+    if is_new:
+        from squidbot.plugins.scopes import machine_user  # noqa: PLC0415  # the session says it from then on
+
+        scope = machine_user()
     codecs: list[Codec] = [AnthropicMessages()]
     if agent != "claude-code":
         from squidbot.codecs.openai_chat import OpenAIChat  # noqa: PLC0415  # one agent has one form
@@ -193,7 +197,14 @@ def _importer(agent: str, store: SqliteStore) -> RecordingImporter:
 
         codecs += [OpenAIChat(), OpenAIResponses()]
     meter = Meter(builtin_counter("classes"))
-    return RecordingImporter(store, meter, {one.tag: one for one in codecs}, scope=machine_user(), wait=wait)
+    return RecordingImporter(store, meter, {one.tag: one for one in codecs}, scope=scope, wait=_wait)
+
+
+def _wait(most_seconds: float) -> float:
+    """Sleep for some part of some seconds, another one in each process, and return the monotonic time in seconds."""
+    now = time.perf_counter_ns()
+    time.sleep(most_seconds * ((now // 100 + os.getpid()) % 1_000) / 1_000)
+    return time.monotonic()
 
 
 def _note_summary(store: SqliteStore, name: str, text: str) -> None:

@@ -54,6 +54,8 @@ _MOST_CHARS: Final = 4_000_000
 _MOST_UNREAD_BYTES: Final = 65_536
 # No message is cut on arrival: nothing of it was sent by squidbot.
 _UNCUT: Final = sys.maxsize
+# The store searches more runs than these faster than they are read.
+_MOST_RUNS: Final = 200
 # Sessions of different files may have the same name.
 _MOST_NAMES: Final = 1_000
 # Keys of a message under which stand bytes, ids and seals: nothing to redact.
@@ -103,14 +105,14 @@ class RecordingImporter:
         meter: Meter,
         codecs: Mapping[str, Codec],
         *,
-        scope: Scope = NOBODY,
+        scope: Scope | None = NOBODY,
         redacted: Callable[[str], str] | None = None,
         project: str = "",
         wait: Wait | None = None,
     ) -> None:
         """Import nothing yet.
 
-        `scope` says whose the messages are. `redacted` removes secrets from a text before it is stored; `None` stores
+        `scope` says whose the messages are; `None`: whose the session's others are. `redacted` removes secrets from a text before it is stored; `None` stores
         all as it was said. `project`: a folder; only sessions of it, or of one below, are imported. `wait`: how to wait
         for other writers.
         """
@@ -305,13 +307,15 @@ class _SessionWriter:
 
     def _read_known(self) -> dict[str, int]:
         """Return the messages that are stored, by key; none if it is clear that the store has none of these."""
-        messages = self._session.messages
-        if not self._is_whole and all(one.parent is None for one in messages):
+        messages, newest = self._session.messages, self._newest(RECORDED.name)
+        if newest is None:
+            return {}
+        store, is_long = self._store, newest.number > _MOST_RUNS
+        if is_long and not self._is_whole and all(one.parent is None for one in messages):
             keys = [message_key(one.id) for one in messages]
-            store = self._store
             if isinstance(store, SupportsRecordSearch) and self._name not in store.sessions_with(RECORDED.name, keys):
                 return {}
-        return keys_of(RECORDED.all(self._store, self._name))
+        return keys_of(RECORDED.all(store, self._name))
 
     def _file_tip(self) -> int:
         """Return the message behind which the file goes on."""
