@@ -1,7 +1,7 @@
 """The text that an agent gets after a compaction of its own: what its summary of the conversation left out.
 
-The user's words, goals, what is to do, the newest calls and statements; and exact names, each with the file or call that
-it stood in. What is worth its tokens most comes first, and what the summary says is said no more.
+The user's words, goals, what is to do, the newest calls and statements; and exact names, each with the file or call
+that it stood in. What is worth its tokens most is told first, and nothing that the summary says.
 
 A hook waits for it, so that only the newest messages are read for what was done, and no more of them than can be read
 in some 20 ms.
@@ -42,7 +42,15 @@ from squidbot.core.notes.calls import (
     written_in,
 )
 from squidbot.core.text import bounded, clip, one_line, span
-from squidbot.core.transcript.markers import Markers, MarkedMessage, counted_lines
+from squidbot.core.transcript.markers import (
+    CHECKPOINT,
+    DECISION,
+    GOAL,
+    NEXT,
+    MarkedMessage,
+    Markers,
+    counted_lines,
+)
 from squidbot.core.view.marks import fence
 
 if TYPE_CHECKING:
@@ -67,12 +75,15 @@ class CarriedMessage(NamedTuple):
     category: Category = Category.DIALOG
 
 
+# The texts of 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters
+# of other alphabets cost more, by their bytes: Russian and Chinese are counted within a tenth.
+_ROUGH_FACTOR, _BYTE_TOKENS = 1.06, 0.2
+
+
 def rough_tokens(text: str) -> int:
-    """Return about how many tokens of o200k a text of this module takes; it needs no tables, so no start either."""
-    return math.ceil(sum(map(about_tokens, text.split("\n"))) * _ROUGH)
-
-
-_ROUGH: Final = 1.0
+    """Return about how many tokens of o200k a text of this module takes, seldom fewer; it needs no tables."""
+    beyond = len(text.encode("utf-8", "surrogatepass")) - len(text)
+    return math.ceil(_ROUGH_FACTOR * (sum(map(about_tokens, text.split("\n"))) + _BYTE_TOKENS * beyond))
 
 
 def carryover(  # noqa: PLR0913 - one keyword for each thing that a caller may know
@@ -184,44 +195,54 @@ _DECIDES: Final = re.compile(
     r"rather|make sure|remember|use)\b",
     re.IGNORECASE,
 )
+_COMMAND: Final = re.compile(r"<command-(name|args)>([^<]*)</command-")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
 
 
 def _users(rows: Sequence[CarriedMessage], work: _Work, known: _Known, limit_tokens: int) -> list[_Pick]:
     """Return what the user wrote that the summary does not say; the newest and most decisive is chosen first."""
     own = [at for at, row in enumerate(rows) if row.role == "user" and row.category is Category.DIALOG]
-    own = [at for at in own if not rows[at].results and rows[at].text.strip()]
-    room = limit_tokens * _USERS_FRACTION
-    ranked: list[tuple[float, int, str, str]] = []
+    own = [at for at in own if not rows[at].results]
     told: set[str] = set()
+    ranked = [(1.0, seq, -1, f"refusing {call}", words) for seq, call, words in work.refusals]
     for back, at in enumerate(reversed([*own[:1], *own[1:][-_MOST_USERS:]])):
-        text = known.cleaned(bounded(rows[at].text.strip()))
-        if text in told or known.says(text):
+        text = _typed(known.cleaned(bounded(rows[at].text.strip())))
+        if not text or text in told or known.says(text):
             continue
         told.add(text)
         decides = len(text) <= _BEGIN_CHARS * 5 and bool(_DECIDES.search(text))
         worth = 1 / (1 + 0.15 * back) + 0.3 * decides + 0.4 * (at == own[0])
-        ranked.append((worth, rows[at].seq, f"m{rows[at].seq}{_asked(rows, at, text, known)}: ", text))
-    ranked += [(1.0, seq, f"m{seq}, refusing {call}: ", words) for seq, call, words in work.refusals]
+        ranked.append((worth, rows[at].seq, at, "", text))
+    room = limit_tokens * _USERS_FRACTION
     picks = []
-    for _, seq, label, text in sorted(ranked, key=lambda each: (-each[0], -each[1])):
+    for _, seq, at, said, text in sorted(ranked, key=lambda each: (-each[0], -each[1])):
         for shown in (_indented(text) if len(text) <= _WHOLE_TOKENS * 6 else "", _cut(text)):
-            tokens = sum(map(about_tokens, shown.split("\n"))) + 3
+            tokens = rough_tokens(shown)
             if shown and tokens <= min(room, _WHOLE_TOKENS):
-                picks.append(_Pick(_Part.USER, (seq,), label + shown))
+                said = said or _asked(rows, at, text, known)
+                picks.append(_Pick(_Part.USER, (seq,), f"m{seq}{f', {said}' if said else ''}: {shown}"))
                 room -= tokens
                 break
     return picks
 
 
+def _typed(text: str) -> str:
+    """Return a command of Claude Code as it was typed; any other text as it is."""
+    if not text.startswith("<command-"):
+        return text
+    parts = dict(_COMMAND.findall(text))
+    return f"{parts['name']} {parts.get('args', '')}".strip() if "name" in parts else text
+
+
 def _asked(rows: Sequence[CarriedMessage], at: int, text: str, known: _Known) -> str:
     """Return what a short message answers, for its label; "" for a longer one."""
     before = next((row for row in reversed(rows[max(0, at - 4) : at]) if row.role == "assistant"), None)
-    if len(text) > _ANSWER_CHARS or before is None:
+    if len(text) > _ANSWER_CHARS or before is None or text.startswith("/"):
         return ""
-    parts = [part for part in _SENTENCE_END.split(known.cleaned(before.text[-_BEGIN_CHARS * 4 :])) if part.strip()]
+    said = known.cleaned(bounded(before.text))[-_BEGIN_CHARS * 4 :]
+    parts = [part for part in _SENTENCE_END.split(said) if any(map(str.isalpha, part))]
     asked = next((part for part in reversed(parts) if part.endswith("?")), parts[-1] if parts else "")
-    return f' (to "{clip(one_line(asked), _QUESTION_CHARS)}")' if asked else ""
+    return f'to "{clip(one_line(asked), _QUESTION_CHARS)}"' if asked else ""
 
 
 def _indented(text: str) -> str:
@@ -238,6 +259,11 @@ def _cut(text: str) -> str:
 # Goals and marked lines.
 
 _LINE_CHARS = 400
+_MARKS: Final = tuple(f"[{marker}]" for marker in (GOAL, DECISION, CHECKPOINT, NEXT))
+
+
+def _may_mark(text: str) -> bool:
+    return "[" in text and any(mark in text for mark in _MARKS)
 
 
 def _goals(rows: Sequence[CarriedMessage], goals: str, known: _Known) -> list[_Pick]:
@@ -245,7 +271,7 @@ def _goals(rows: Sequence[CarriedMessage], goals: str, known: _Known) -> list[_P
     marking = [
         MarkedMessage(row.seq, tuple(line.line for line in counted_lines(row.role, bounded(row.text))))
         for row in rows
-        if row.role in {"user", "assistant"} and "[" in row.text and row.category is Category.DIALOG
+        if row.role in {"user", "assistant"} and row.category is Category.DIALOG and _may_mark(row.text)
     ]
     marked = Markers.of([each for each in marking if each.lines]).between(0, rows[-1].seq) if marking else []
     lines = dict.fromkeys(known.cleaned(line.strip()) for line in (*goals.splitlines(), *marked))
@@ -255,13 +281,23 @@ def _goals(rows: Sequence[CarriedMessage], goals: str, known: _Known) -> list[_P
 
 # What was done: files, calls and statements, and the names in them.
 
-NEWEST_MESSAGES: Final = 400
+NEWEST_MESSAGES: Final = 300
 # What is read: of one call's value, of a text, of a result, and of all together, in characters.
-_VALUE_CHARS, _TEXT_CHARS, _RESULT_CHARS, _ALL_CHARS = 6_000, 4_000, 1_500, 250_000
+_VALUE_CHARS, _TEXT_CHARS, _RESULT_CHARS, _ALL_CHARS = 4_000, 3_000, 800, 150_000
 # How errors are looked for: in both ends of results, among the newest messages.
 _ENDS_CHARS, _FAILED_MESSAGES = 4_000, 120
+# Older calls and statements do not show where the work stands.
+_RECENT_MESSAGES = 80
 _HEAD_CHARS, _ERROR_CHARS = 140, 120
 _PASSED: Final = frozenset({Category.RECALLED, Category.FORGOTTEN, Category.AUTOMATED})
+
+
+class _Unit(NamedTuple):
+    """Words that can stand behind a line, their place in it, and what they are worth beside the names in them."""
+
+    place: tuple[int, int]
+    text: str
+    worth: float = 0.0
 
 
 @dataclass(slots=True)
@@ -275,7 +311,7 @@ class _Line:
         call_id: that call's id.
         changes: how many calls changed it.
         times: how many calls there were.
-        units: (place in the line, words, name) of what can stand behind it.
+        units: what can stand behind it, the best first.
     """
 
     part: _Part
@@ -285,7 +321,7 @@ class _Line:
     call_id: str
     changes: int = 0
     times: int = 0
-    units: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
+    units: list[_Unit] = field(default_factory=list)
 
 
 class _Place(NamedTuple):
@@ -296,6 +332,12 @@ class _Place(NamedTuple):
     age: int
     text: str
     at: int
+
+
+# Names that are hardly ever one: of a tag or a comment, of a line that a search numbered, of a format; two words of prose.
+_ODD: Final = re.compile(r"/[\w-]+\Z|\d+-[A-Za-z]|[a-z]\.[a-z]")
+_ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|[A-Za-z]+(?:/[A-Za-z]+)+\Z")
+_ODD_FACTOR: Final = 0.3
 
 
 class _NewestCall(NamedTuple):
@@ -339,6 +381,7 @@ class _Work:
     states: dict[str, str] = field(default_factory=dict)
     newest: dict[str, _NewestCall] = field(default_factory=dict)
     said: list[tuple[int, str]] = field(default_factory=list)
+    tools: dict[str, str] = field(default_factory=dict)
     refusals: list[tuple[int, str, str]] = field(default_factory=list)
 
     @classmethod
@@ -359,7 +402,8 @@ class _Work:
         text = self.known.cleaned(bounded(row.text))[:_TEXT_CHARS]
         names: set[str] = set()
         if text.strip():
-            self.said.append((row.seq, text))
+            if age <= _RECENT_MESSAGES:
+                self.said.append((row.seq, text))
             self._names(text, None, row.seq, age, names)
         for call in row.calls:
             self._call(call, row.seq, age, names)
@@ -373,7 +417,9 @@ class _Work:
         leaves = [(key, value[:_VALUE_CHARS]) for key, value in leaves_of(self.known.cleaned(call.arguments))]
         if self._plans(call, seq, leaves):
             return
-        self.newest.setdefault(call.name, _NewestCall(seq, call.name, leaves, call.id))
+        self.tools[call.id] = call.name
+        if age <= _RECENT_MESSAGES:
+            self.newest.setdefault(call.name, _NewestCall(seq, call.name, leaves, call.id))
         target = target_of(leaves)
         changes = not target or bool(CHANGES.search(call.name))
         written = [(target, value) for key, value in leaves if not _is_old(key)] if target else _changed(leaves)
@@ -425,7 +471,8 @@ class _Work:
             return
         text = self.known.cleaned(bounded(row.text))
         if words := said_refusing(text):
-            self.refusals.append((row.seq, clip(line.name, _QUESTION_CHARS), words))
+            name = line.name if line.part is _Part.CALLS else f"{self.tools[row.results[0]]} {line.name}"
+            self.refusals.append((row.seq, clip(name, _QUESTION_CHARS), words))
             return
         text = text[:_RESULT_CHARS].rpartition("\n")[0] if len(text) > _RESULT_CHARS else text
         self.room -= len(text)
@@ -436,12 +483,19 @@ class _Work:
 
     def worth(self, name: str) -> float:
         """Return how likely a name is to be written again, as notes have it (`NoteMaterial.worth`)."""
+        place = self.places[name]
+        is_in_file = place.line is not None and place.line.part is _Part.FILES
+        worth = form_worth(name) * (_ODD_FACTOR if (_ODD if is_in_file else _ODD_IN_PROSE).match(name) else 1.0)
         if times := self.written.get(name):
-            return 0.6 * (1.0 - math.exp(-0.8 * times)) * form_worth(name)
-        line, age = self.places[name].line, self.places[name].age
-        base = IN_USE_WORTH if line and line.part is _Part.FILES else OUTPUT_WORTH
+            return worth * 0.6 * (1.0 - math.exp(-0.8 * times))
+        base = IN_USE_WORTH if is_in_file else OUTPUT_WORTH
         often = 1.5 if self.shown[name] > 1 else 1.0
-        return base * form_worth(name) * often * math.exp(-age / _FADING_MESSAGES)
+        return worth * base * often * math.exp(-place.age / _FADING_MESSAGES)
+
+    def short(self, path: str) -> str:
+        """Return the last part of a path that the summary has, if it names no other file here."""
+        last = path.rpartition("/")[2]
+        return path if sum(name.rpartition("/")[2] == last for name in self.lines) > 1 else last
 
     def error_of(self, call_id: str, age: int, *, of_file: bool) -> str:
         """Return the error of a call in few words; "" for none, and for one that is long ago."""
@@ -451,6 +505,15 @@ class _Work:
         text = answer.text
         ends = text if len(text) <= 2 * _ENDS_CHARS else f"{text[:_ENDS_CHARS]}\n{text[-_ENDS_CHARS:]}"
         return clip(failure(self.known.cleaned(ends), of_file=of_file), _ERROR_CHARS)
+
+
+    def outcome_of(self, call: _NewestCall) -> str:
+        """Return how a call ended, in few words: its error; of a command, else, how its output begins."""
+        line, answer = self.calls.get(call.call_id), self.answers.get(call.call_id)
+        error = self.error_of(call.call_id, 0, of_file=line is not None and line.part is _Part.FILES)
+        if error or answer is None or not any(key.lower() in COMMAND_KEYS for key, _ in call.leaves):
+            return error
+        return clip(one_line(self.known.cleaned(answer.text[: _HEAD_CHARS * 4])), _ERROR_CHARS)
 
 
 def _is_old(key: str) -> bool:
@@ -490,14 +553,14 @@ def _state(work: _Work, known: _Known) -> list[_Pick]:
     ]
     telling = [each for each in work.said[:_TELLING_MESSAGES] if len(each[1]) >= _TELLING_CHARS]
     for seq, text in dict.fromkeys((*work.said[:1], *telling[:1])):
-        parts = [part for part in _SENTENCE_END.split(text) if part.strip() and not known.says(part)]
+        prose = "\n".join(text.split(_FENCE)[::2])
+        parts = [part for part in _SENTENCE_END.split(prose) if part.strip() and not known.says(part)]
         if parts:
             shown = clip(one_line(" ".join(parts)), _SAID_CHARS)
             picks.append(_Pick(_Part.STATE, (1, seq), f'm{seq} said: "{shown}"'))
     for call in [*work.newest.values()][:_MOST_CALLS]:
-        line = work.calls.get(call.call_id)
-        error = work.error_of(call.call_id, 0, of_file=line is not None and line.part is _Part.FILES)
-        shown = f"m{call.seq} {call.name}({', '.join(_arguments(call.leaves))}){f' -> {error}' if error else ''}"
+        outcome = work.outcome_of(call)
+        shown = f"m{call.seq} {call.name}({', '.join(_arguments(call.leaves))}){f' -> {outcome}' if outcome else ''}"
         picks.append(_Pick(_Part.STATE, (1, call.seq), shown))
     return picks
 
@@ -511,8 +574,8 @@ def _arguments(leaves: list[tuple[str, str]]) -> Iterator[str]:
     for key, value in leaves:
         edits = bool(value) and value in {old, new}
         most = _EDIT_CHARS if edits or key.lower() in COMMAND_KEYS else _SHORT_CHARS
-        shown = value[begin if edits else 0 :][: most * 2]
-        yield f"{key}: {clip(json.dumps(shown, ensure_ascii=False)[1:-1], most)}"
+        shown = json.dumps(value[begin if edits else 0 :][: _HEAD_CHARS * 2], ensure_ascii=False)[1:-1]
+        yield f"{key}: {shown if ' ' not in shown and len(shown) <= _HEAD_CHARS else clip(shown, most)}"
 
 
 # Which names are told, each behind its file or call, or in its sentence.
@@ -520,13 +583,21 @@ def _arguments(leaves: list[tuple[str, str]]) -> Iterator[str]:
 # Names that the assistant wrote fade by a factor of e in so many messages.
 _FADING_MESSAGES: Final = 300.0
 # So many of the names are looked at closer.
-_MOST_NAMES: Final = 500
+_MOST_NAMES: Final = 300
 # What a line is worth beside the names in it.
 _CHANGED_WORTH, _FAILED_WORTH, _CALL_WORTH, _SENTENCE_WORTH = 0.15, 0.1, 0.02, 0.05
+# A line of code that defines something tells more than others; one that only imports, nothing.
+_DEFINED_WORTH: Final = 0.3
+_DEFINES: Final = re.compile(
+    r"`(?:\\t)?(?:(?:export|default|pub|public|private|protected|static|async|abstract|final|local)\s+)*"
+    r"(?:func|def|class|type|interface|struct|enum|trait|fn|function|module|impl|const|CREATE)\s"
+)
+_IMPORTS: Final = re.compile(r"`(?:\\t)?(?:(?:\w+ )?[\"'][^\"']*[\"'];?`|(?:import|from|#include|use|using|require)\b)")
 # A line of code up to so long is quoted whole.
 _CODE_CHARS: Final = 70
 _SENTENCE_CHARS: Final = 200
-_MOST_UNITS: Final = 14
+_FENCE: Final = "```"
+_MOST_UNITS: Final = 8
 
 
 class _Choice(NamedTuple):
@@ -536,7 +607,7 @@ class _Choice(NamedTuple):
     seq: int
     head: str
     worth: float
-    units: list[tuple[tuple[int, int], str, str]]
+    units: list[_Unit]
 
 
 def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choice]:
@@ -546,7 +617,9 @@ def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choi
         place = work.places[name]
         if place.line is not None:
             code = _code_at(place.text, place.at) if place.line.changes else ""
-            place.line.units.append(((place.seq, place.at), code or name, name))
+            worth = _DEFINED_WORTH if _DEFINES.match(code) else 0.0
+            if not _IMPORTS.match(code):
+                place.line.units.append(_Unit((place.seq, place.at), code or name, worth))
         elif sentence := _sentence_at(place.text, place.at):
             if not known.says(sentence):
                 said.setdefault(sentence, _Choice(_Part.SAID, place.seq, f"m{place.seq}: {sentence}", _SENTENCE_WORTH, []))
@@ -556,8 +629,9 @@ def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choi
 def _choice(line: _Line, work: _Work) -> _Choice:
     if line.part is _Part.FILES:
         times = f" x{line.changes}" if line.changes > 1 else ""
-        head = f"{line.name} ({f'changed{times}' if line.changes else 'read'}, m{line.seq})"
-        return _Choice(line.part, line.seq, head, _CHANGED_WORTH if line.changes else 0.0, line.units)
+        is_known = line.name in work.known.names
+        head = f"{work.short(line.name) if is_known else line.name} ({f'changed{times}' if line.changes else 'read'}, m{line.seq})"
+        return _Choice(line.part, line.seq, head, _CHANGED_WORTH if line.changes and not is_known else 0.0, line.units)
     error = work.error_of(line.call_id, line.age, of_file=False)
     head = f"m{line.seq} {line.name}{f' x{line.times}' if line.times > 1 else ''}{f' -> {error}' if error else ''}"
     return _Choice(line.part, line.seq, head, _FAILED_WORTH if error else _CALL_WORTH, line.units)
@@ -574,10 +648,16 @@ def _code_at(text: str, at: int) -> str:
 
 def _sentence_at(text: str, at: int) -> str:
     """Return the sentence at a position on one line, cut; "" for a fragment."""
-    begin = max(text.rfind("\n", 0, at), text.rfind(". ", 0, at) + 1) + 1
+    if text.count(_FENCE, 0, at) % 2:
+        return ""
+    stop = text.rfind(". ", 0, at)
+    begin = max(text.rfind("\n", 0, at) + 1, stop + 2 if stop >= 0 else 0)
     ends = [end for end in (text.find("\n", at), text.find(". ", at)) if end >= 0]
     sentence = one_line(text[begin : min(ends, default=len(text)) + 1])
-    return clip(sentence, _SENTENCE_CHARS) if sentence.count(" ") >= 4 else ""
+    words = sentence.split(" ")
+    spoken = sum(word.strip(".,:;()*").isalpha() for word in words)
+    is_fragment = spoken < max(4, len(words) / 2) or sentence.startswith("|")
+    return "" if is_fragment else clip(sentence, _SENTENCE_CHARS)
 
 
 def _ranked(work: _Work, known: _Known, picks: list[_Pick], limit_tokens: int) -> list[_Pick]:
@@ -593,18 +673,18 @@ def _ranked(work: _Work, known: _Known, picks: list[_Pick], limit_tokens: int) -
     while heap and spent < limit_tokens:
         held, at, unit = heapq.heappop(heap)
         choice = choices[at]
-        now = ranking.line(choice) if unit < 0 else ranking.words(choice.units[unit][1])
+        now = ranking.line(choice) if unit < 0 else ranking.words(choice.units[unit])
         if now <= 0.0:
             continue
         if now < -held and heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, at, unit))  # names in it were told meanwhile
             continue
-        text, place = (choice.head, (-1, 0)) if unit < 0 else (choice.units[unit][1], choice.units[unit][0])
+        text, place = (choice.head, (-1, 0)) if unit < 0 else (choice.units[unit].text, choice.units[unit].place)
         found.append(_Pick(choice.part, (choice.seq, at, *place), text, f"{at}"))
         covered.update(names_in(text))
         spent += about_tokens(text)
         for further in range(min(_MOST_UNITS, len(choice.units))) if unit < 0 else ():
-            heapq.heappush(heap, (-ranking.words(choice.units[further][1]), at, further))
+            heapq.heappush(heap, (-ranking.words(choice.units[further]), at, further))
     return found
 
 
@@ -617,15 +697,16 @@ class _Ranking(NamedTuple):
     def _gain(self, text: str) -> float:
         return sum([self.worths.get(name, 0.0) for name in names_in(text) if name not in self.covered])
 
-    def words(self, text: str) -> float:
-        """Return the worth of some words per token."""
-        return self._gain(text) / about_tokens(text)
+    def words(self, unit: _Unit) -> float:
+        """Return the worth of some words per token; 0 once all names in them are covered."""
+        gain = self._gain(unit.text)
+        return (gain + unit.worth) / about_tokens(unit.text) if gain else 0.0
 
     def line(self, choice: _Choice) -> float:
         """Return the worth per token of a line, with the best words behind it."""
         gain, tokens = choice.worth + self._gain(choice.head), about_tokens(choice.head) + 1
         best = gain / tokens
-        units = [(self.words(text), about_tokens(text)) for _, text, _ in choice.units[:_MOST_UNITS]]
+        units = [(self.words(unit), about_tokens(unit.text)) for unit in choice.units[:_MOST_UNITS]]
         for density, cost in sorted(units, reverse=True):
             gain, tokens = gain + density * cost, tokens + cost
             best = max(best, gain / tokens)
