@@ -75,8 +75,8 @@ class CarriedMessage(NamedTuple):
     category: Category = Category.DIALOG
 
 
-# The texts of 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters
-# of other alphabets cost more, by their bytes: Russian and Chinese are counted within a tenth.
+# The texts on 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters
+# of other alphabets cost more, by their bytes.
 _ROUGH_FACTOR, _BYTE_TOKENS = 1.06, 0.2
 
 
@@ -246,8 +246,8 @@ def _asked(rows: Sequence[CarriedMessage], at: int, text: str, known: _Known) ->
 
 
 def _indented(text: str) -> str:
-    """Return a text whose further lines are indented, without blank ones."""
-    return "\n  ".join(line.rstrip() for line in text.splitlines() if line.strip())
+    """Return a text whose further lines are indented, without blank ones and tabs."""
+    return "\n  ".join(line.rstrip().replace("\t", " ") for line in text.splitlines() if line.strip())
 
 
 def _cut(text: str) -> str:
@@ -258,7 +258,7 @@ def _cut(text: str) -> str:
 
 # Goals and marked lines.
 
-_LINE_CHARS = 400
+_LINE_CHARS, _MOST_LINES = 400, 20
 _MARKS: Final = tuple(f"[{marker}]" for marker in (GOAL, DECISION, CHECKPOINT, NEXT))
 
 
@@ -275,7 +275,7 @@ def _goals(rows: Sequence[CarriedMessage], goals: str, known: _Known) -> list[_P
     ]
     marked = Markers.of([each for each in marking if each.lines]).between(0, rows[-1].seq) if marking else []
     lines = dict.fromkeys(known.cleaned(line.strip()) for line in (*goals.splitlines(), *marked))
-    told = [line for line in lines if line and not known.says(line)]
+    told = [line for line in lines if line and not known.says(line)][:_MOST_LINES]
     return [_Pick(_Part.GOALS, (at,), clip(one_line(line), _LINE_CHARS)) for at, line in enumerate(told)]
 
 
@@ -365,6 +365,7 @@ class _Work:
         states: the newest state of each task, by its id.
         newest: the newest call of each tool, the newest first.
         said: (seq, text) of what the assistant said, the newest first.
+        tools: the name of the tool of each call, by the call's id.
         refusals: (seq, call, words) of what the user said in refusing a call.
     """
 
@@ -399,7 +400,7 @@ class _Work:
 
     def _reply(self, row: CarriedMessage, age: int) -> None:
         """Take in an assistant's message."""
-        text = self.known.cleaned(bounded(row.text))[:_TEXT_CHARS]
+        text = self.known.cleaned(row.text[: _TEXT_CHARS * 2])[:_TEXT_CHARS]
         names: set[str] = set()
         if text.strip():
             if age <= _RECENT_MESSAGES:
@@ -417,9 +418,9 @@ class _Work:
         leaves = [(key, value[:_VALUE_CHARS]) for key, value in leaves_of(self.known.cleaned(call.arguments))]
         if self._plans(call, seq, leaves):
             return
-        self.tools[call.id] = call.name
+        tool = self.tools[call.id] = clip(one_line(call.name[:_HEAD_CHARS]), _SHORT_CHARS)
         if age <= _RECENT_MESSAGES:
-            self.newest.setdefault(call.name, _NewestCall(seq, call.name, leaves, call.id))
+            self.newest.setdefault(tool, _NewestCall(seq, tool, leaves, call.id))
         target = target_of(leaves)
         changes = not target or bool(CHANGES.search(call.name))
         written = [(target, value) for key, value in leaves if not _is_old(key)] if target else _changed(leaves)
@@ -429,7 +430,7 @@ class _Work:
             self.calls.setdefault(call.id, line)
             names.update(names_in(path))
         if not written:
-            self.calls[call.id] = self._line(_Part.CALLS, _call_head(call.name, leaves), seq, age, call.id)
+            self.calls[call.id] = self._line(_Part.CALLS, _call_head(tool, leaves), seq, age, call.id)
             written = [("", value) for _, value in leaves]
         for path, text in written:
             if text != path:
@@ -469,10 +470,11 @@ class _Work:
         line = self.calls.get(row.results[0])
         if line is None:
             return
-        text = self.known.cleaned(bounded(row.text))
+        text = self.known.cleaned(row.text[: _RESULT_CHARS * 4])
         if words := said_refusing(text):
             name = line.name if line.part is _Part.CALLS else f"{self.tools[row.results[0]]} {line.name}"
-            self.refusals.append((row.seq, clip(name, _QUESTION_CHARS), words))
+            if not self.known.says(words):
+                self.refusals.append((row.seq, clip(name, _QUESTION_CHARS), words))
             return
         text = text[:_RESULT_CHARS].rpartition("\n")[0] if len(text) > _RESULT_CHARS else text
         self.room -= len(text)
@@ -506,14 +508,14 @@ class _Work:
         ends = text if len(text) <= 2 * _ENDS_CHARS else f"{text[:_ENDS_CHARS]}\n{text[-_ENDS_CHARS:]}"
         return clip(failure(self.known.cleaned(ends), of_file=of_file), _ERROR_CHARS)
 
-
     def outcome_of(self, call: _NewestCall) -> str:
-        """Return how a call ended, in few words: its error; of a command, else, how its output begins."""
+        """Return how a call ended, in few words: its error; of a command, else, the last line of its output."""
         line, answer = self.calls.get(call.call_id), self.answers.get(call.call_id)
         error = self.error_of(call.call_id, 0, of_file=line is not None and line.part is _Part.FILES)
         if error or answer is None or not any(key.lower() in COMMAND_KEYS for key, _ in call.leaves):
             return error
-        return clip(one_line(self.known.cleaned(answer.text[: _HEAD_CHARS * 4])), _ERROR_CHARS)
+        lines = [line for line in self.known.cleaned(answer.text[-_ENDS_CHARS:]).splitlines() if line.strip()]
+        return clip(one_line(lines[-1]), _ERROR_CHARS) if lines else ""
 
 
 def _is_old(key: str) -> bool:
@@ -548,7 +550,7 @@ def _state(work: _Work, known: _Known) -> list[_Pick]:
     """Return what is to do, what the assistant said last, and the newest call of each tool."""
     steps = [step for step in reversed(work.steps) if step[1].lower() not in DONE_STATES and not known.says(step[2])]
     picks = [
-        _Pick(_Part.STATE, (0, at), f"to do [{clip(state, 20)}]: {clip(words, _STEP_CHARS)}")
+        _Pick(_Part.STATE, (0, at), f"to do [{clip(one_line(state), 20)}]: {clip(words, _STEP_CHARS)}")
         for at, (_, state, words) in enumerate(steps[:_MOST_STEPS])
     ]
     telling = [each for each in work.said[:_TELLING_MESSAGES] if len(each[1]) >= _TELLING_CHARS]
@@ -622,19 +624,26 @@ def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choi
                 place.line.units.append(_Unit((place.seq, place.at), code or name, worth))
         elif sentence := _sentence_at(place.text, place.at):
             if not known.says(sentence):
-                said.setdefault(sentence, _Choice(_Part.SAID, place.seq, f"m{place.seq}: {sentence}", _SENTENCE_WORTH, []))
-    return [*(_choice(line, work) for line in work.lines.values()), *said.values()]
+                said.setdefault(
+                    sentence, _Choice(_Part.SAID, place.seq, f"m{place.seq}: {sentence}", _SENTENCE_WORTH, [])
+                )
+    told = {call.call_id for call in work.newest.values()}
+    lines = [line for line in work.lines.values() if line.units or line.call_id not in told]
+    return [*(_choice(line, work) for line in lines), *said.values()]
 
 
 def _choice(line: _Line, work: _Work) -> _Choice:
     if line.part is _Part.FILES:
+        path, worth = line.name, _CHANGED_WORTH if line.changes else 0.0
+        if path in work.known.names:
+            path, worth = work.short(path), 0.0
         times = f" x{line.changes}" if line.changes > 1 else ""
-        is_known = line.name in work.known.names
-        head = f"{work.short(line.name) if is_known else line.name} ({f'changed{times}' if line.changes else 'read'}, m{line.seq})"
-        return _Choice(line.part, line.seq, head, _CHANGED_WORTH if line.changes and not is_known else 0.0, line.units)
+        head = f"{path} ({f'changed{times}' if line.changes else 'read'}, m{line.seq})"
+        return _Choice(line.part, line.seq, head, worth, line.units)
     error = work.error_of(line.call_id, line.age, of_file=False)
+    worth = _FAILED_WORTH if error else 0.0 if work.known.says(line.name.partition(": ")[2]) else _CALL_WORTH
     head = f"m{line.seq} {line.name}{f' x{line.times}' if line.times > 1 else ''}{f' -> {error}' if error else ''}"
-    return _Choice(line.part, line.seq, head, _FAILED_WORTH if error else _CALL_WORTH, line.units)
+    return _Choice(line.part, line.seq, head, worth, line.units)
 
 
 def _code_at(text: str, at: int) -> str:
@@ -715,23 +724,25 @@ class _Ranking(NamedTuple):
 
 # As text.
 
+_ABOUT: Final = "what was said and done before the compaction, as far as its summary leaves it out"
+# Control characters and lone surrogates, which some providers refuse.
+_UNSAFE: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
+
 
 def _text(picks: Sequence[_Pick], about: str, recall: str) -> str:
     """Return picks as text, each part under its title, between marks; behind it the sentence on recalling."""
     rows: list[str] = []
-    part = line = None
+    part: _Part | None = None
+    line, told = "", 0
     for pick in sorted(picks, key=lambda pick: (pick.part, pick.place)):
         if pick.part is not part:
-            part, line = pick.part, None
+            part, line = pick.part, ""
             rows.append(_TITLES[part])
         if pick.line and pick.line == line:
-            rows[-1] += f"{': ' if opens else ', '}{pick.text}"
-            opens = False
+            rows[-1] += f"{', ' if told else ': '}{pick.text}"
+            told += 1
         else:
             rows.append(f"- {pick.text}")
-            line, opens = pick.line, True
-    told = fence(f"recalled {about}", _ABOUT, "\n".join(rows))
-    return f"{told}\n{recall}" if recall else told
-
-
-_ABOUT: Final = "what was said and done before the compaction, as far as its summary leaves it out"
+            line, told = pick.line, 0
+    fenced = fence(f"recalled {about}", _ABOUT, _UNSAFE.sub("", "\n".join(rows)))
+    return f"{fenced}\n{recall}" if recall else fenced
