@@ -75,9 +75,9 @@ class CarriedMessage(NamedTuple):
     category: Category = Category.DIALOG
 
 
-# The texts on 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters
-# of other alphabets cost more, by their bytes.
-_ROUGH_FACTOR, _BYTE_TOKENS = 1.06, 0.2
+# Texts on 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters of
+# other alphabets cost more, by their bytes: Russian and Chinese come out a tenth too high.
+_ROUGH_FACTOR, _BYTE_TOKENS = 1.09, 0.2
 
 
 def rough_tokens(text: str) -> int:
@@ -215,12 +215,12 @@ def _users(rows: Sequence[CarriedMessage], work: _Work, known: _Known, limit_tok
         ranked.append((worth, rows[at].seq, at, "", text))
     room = limit_tokens * _USERS_FRACTION
     picks = []
-    for _, seq, at, said, text in sorted(ranked, key=lambda each: (-each[0], -each[1])):
+    for _, seq, at, refusing, text in sorted(ranked, key=lambda each: (-each[0], -each[1])):
         for shown in (_indented(text) if len(text) <= _WHOLE_TOKENS * 6 else "", _cut(text)):
             tokens = rough_tokens(shown)
             if shown and tokens <= min(room, _WHOLE_TOKENS):
-                said = said or _asked(rows, at, text, known)
-                picks.append(_Pick(_Part.USER, (seq,), f"m{seq}{f', {said}' if said else ''}: {shown}"))
+                about = refusing or _asked(rows, at, text, known)
+                picks.append(_Pick(_Part.USER, (seq,), f"m{seq}{f', {about}' if about else ''}: {shown}"))
                 room -= tokens
                 break
     return picks
@@ -334,7 +334,7 @@ class _Place(NamedTuple):
     at: int
 
 
-# Names that are hardly ever one: of a tag or a comment, of a line that a search numbered, of a format; two words of prose.
+# What is hardly ever a name: of a tag or a comment, of a line that a search numbered, of a format; two words of prose.
 _ODD: Final = re.compile(r"/[\w-]+\Z|\d+-[A-Za-z]|[a-z]\.[a-z]")
 _ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|[A-Za-z]+(?:/[A-Za-z]+)+\Z")
 _ODD_FACTOR: Final = 0.3
@@ -478,7 +478,7 @@ class _Work:
             return
         text = text[:_RESULT_CHARS].rpartition("\n")[0] if len(text) > _RESULT_CHARS else text
         self.room -= len(text)
-        for name in {name for _, name in find_literals(text)}:
+        for name in dict.fromkeys(name for _, name in find_literals(text)):
             self.shown[name] = self.shown.get(name, 0) + 1
             if name not in self.places:
                 self.places[name] = _Place(line, row.seq, age, "", 0)
@@ -571,7 +571,7 @@ def _arguments(leaves: list[tuple[str, str]]) -> Iterator[str]:
     """Yield the arguments of a call as "key: value"; of an edit, from the first line that differs."""
     old = next((value for key, value in leaves if _is_old(key)), "")
     new = next((value for key, value in leaves if key.lower().startswith("new")), "")
-    same = next((at for at, (one, other) in enumerate(zip(old, new)) if one != other), 0)
+    same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
     begin = old.rfind("\n", 0, same) + 1
     for key, value in leaves:
         edits = bool(value) and value in {old, new}
@@ -622,11 +622,9 @@ def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choi
             worth = _DEFINED_WORTH if _DEFINES.match(code) else 0.0
             if not _IMPORTS.match(code):
                 place.line.units.append(_Unit((place.seq, place.at), code or name, worth))
-        elif sentence := _sentence_at(place.text, place.at):
-            if not known.says(sentence):
-                said.setdefault(
-                    sentence, _Choice(_Part.SAID, place.seq, f"m{place.seq}: {sentence}", _SENTENCE_WORTH, [])
-                )
+        elif (sentence := _sentence_at(place.text, place.at)) and not known.says(sentence):
+            head = f"m{place.seq}: {sentence}"
+            said.setdefault(sentence, _Choice(_Part.SAID, place.seq, head, _SENTENCE_WORTH, []))
     told = {call.call_id for call in work.newest.values()}
     lines = [line for line in work.lines.values() if line.units or line.call_id not in told]
     return [*(_choice(line, work) for line in lines), *said.values()]
