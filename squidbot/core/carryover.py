@@ -75,7 +75,7 @@ class CarriedMessage(NamedTuple):
     category: Category = Category.DIALOG
 
 
-# Texts on 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Letters of
+# Texts on 24 recorded sessions cost 1.03 times (.99 to 1.10) as many tokens of o200k as `about_tokens` has it. Those in
 # other alphabets cost more, by their bytes: Russian and Chinese come out a tenth too high.
 _ROUGH_FACTOR, _BYTE_TOKENS = 1.09, 0.2
 
