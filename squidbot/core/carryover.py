@@ -301,7 +301,7 @@ class _Unit(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Line:
+class _WorkLine:
     """A file or a call, and what can be told of it.
 
     Attributes:
@@ -327,7 +327,7 @@ class _Line:
 class _Place(NamedTuple):
     """Where a name stood last: in a line, or in what the assistant said (None), in a text at a position."""
 
-    line: _Line | None
+    line: _WorkLine | None
     seq: int
     age: int
     text: str
@@ -372,8 +372,8 @@ class _Work:
     known: _Known
     room: int = _ALL_CHARS
     answers: dict[str, CarriedMessage] = field(default_factory=dict)
-    lines: dict[str, _Line] = field(default_factory=dict)
-    calls: dict[str, _Line] = field(default_factory=dict)
+    lines: dict[str, _WorkLine] = field(default_factory=dict)
+    calls: dict[str, _WorkLine] = field(default_factory=dict)
     written: dict[str, float] = field(default_factory=dict)
     shown: dict[str, int] = field(default_factory=dict)
     places: dict[str, _Place] = field(default_factory=dict)
@@ -452,12 +452,12 @@ class _Work:
             self.steps.append((seq, self.states.get(made[0], "pending"), made[1]))
         return made is not None
 
-    def _line(self, part: _Part, name: str, seq: int, age: int, call_id: str) -> _Line:
-        line = self.lines.setdefault(name, _Line(part, name, seq, age, call_id))
+    def _line(self, part: _Part, name: str, seq: int, age: int, call_id: str) -> _WorkLine:
+        line = self.lines.setdefault(name, _WorkLine(part, name, seq, age, call_id))
         line.times += 1
         return line
 
-    def _names(self, text: str, line: _Line | None, seq: int, age: int, names: set[str]) -> None:
+    def _names(self, text: str, line: _WorkLine | None, seq: int, age: int, names: set[str]) -> None:
         """Take in the names that the assistant wrote in a text."""
         self.room -= len(text)
         for at, name in find_literals(text):
@@ -630,7 +630,7 @@ def _choices(work: _Work, known: _Known, worths: dict[str, float]) -> list[_Choi
     return [*(_choice(line, work) for line in lines), *said.values()]
 
 
-def _choice(line: _Line, work: _Work) -> _Choice:
+def _choice(line: _WorkLine, work: _Work) -> _Choice:
     if line.part is _Part.FILES:
         path, worth = line.name, _CHANGED_WORTH if line.changes else 0.0
         if path in work.known.names:

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from squidbot.core.carryover import LIMIT_CHARS, LIMIT_TOKENS, CarriedMessage, carryover, rough_tokens
+from squidbot.core.carryover import LIMIT_CHARS, LIMIT_TOKENS, NEWEST_MESSAGES, CarriedMessage, carryover, rough_tokens
 from squidbot.core.literals import literals_of
 from squidbot.core.messages import Category, Role, ToolCall
 from squidbot.core.tokens.counters import builtin_counter
@@ -71,7 +71,7 @@ def worked() -> Session:
     session.calls("Bash", "E   AssertionError: 3 != 4\n1 failed", command="pytest -q tests/test_totals.py")
     steps = [{"content": "Round half even", "status": "in_progress"}, {"content": "Read it", "status": "completed"}]
     session.calls("TodoWrite", todos=steps)
-    session.says("The rounding in total_cents() is still wrong: it cuts.")
+    session.says("The rounding is still wrong: it cuts.")
     return session
 
 
@@ -103,7 +103,7 @@ def test_what_the_summary_leaves_out_is_told() -> None:
     state = part(text, "Where the work stood:")
     assert "to do [in_progress]: Round half even" in state
     assert "m9 Bash(command: pytest -q tests/test_totals.py) -> E AssertionError: 3 != 4" in state
-    assert 'm13 said: "The rounding in total_cents() is still wrong: it cuts."' in state
+    assert 'm13 said: "The rounding is still wrong: it cuts."' in state
     assert "Read it" not in text
     assert text.endswith(f"\n{RECALL}")
 
@@ -112,6 +112,20 @@ def test_what_an_edit_took_away_is_no_name_to_use() -> None:
     """Only what stands in the file now is told behind it."""
     files = part(worked().told(project="/work/shop"), "Files, the newest last, with lines and names in them:")
     assert not any("old_total" in file for file in files)
+
+
+def test_changed_files_are_told_for_their_own_sake() -> None:
+    """Also where no name stands in what was written; but not those of long ago, nor what the summary names."""
+    session = Session()
+    session.calls("Write", file_path="docs/oldest.md", content="words")
+    for number in range(NEWEST_MESSAGES // 2):
+        session.calls("Write", file_path=f"docs/page{number % 4}.md", content="words")
+    files = part(session.told("See docs/page1.md."), "Files, the newest last, with lines and names in them:")
+    assert files == [
+        "docs/page2.md (changed x37, m294)",
+        "docs/page3.md (changed x37, m296)",
+        "docs/page0.md (changed x38, m298)",
+    ]
 
 
 def test_newest_edit_is_told_from_its_first_line_that_differs() -> None:
@@ -129,7 +143,7 @@ def test_what_the_summary_says_is_said_no_more() -> None:
     summary = (
         "User: Fix the cart. Never touch the schema,\nand keep totals in integer cents.\nThen: half even. "
         "src/totals.py has total_cents and sum_cents, src/cart.py has load_cart and CART_TABLE and read_rows. "
-        "To do: Round half even. The rounding in total_cents() is still wrong: it cuts."
+        "To do: Round half even. The rounding is still wrong: it cuts."
     )
     text = session.told(summary, project="/work/shop")
     assert "The user wrote:" not in text
@@ -288,8 +302,9 @@ MESSAGES = st.lists(
 ).map(lambda rows: [row._replace(seq=number * 3) for number, row in enumerate(rows)])
 
 
-@given(MESSAGES, TEXTS, st.integers(0, 600), st.integers(0, 3_000))
-@example(worked().messages, SUMMARY, 300, 2_000)
+@given(MESSAGES, TEXTS, st.integers(0, 4_000), st.integers(0, 3_000))
+@example(worked().messages, SUMMARY, 900, 2_000)
+@example(worked().messages, SUMMARY, 4_000, 700)
 def test_no_limit_is_passed_whatever_the_messages(
     messages: list[CarriedMessage], summary: str, tokens: int, chars: int
 ) -> None:
