@@ -1,8 +1,10 @@
 """What is kept over a compaction with a model's summary: the vendor's own text is what the model answers.
 
-    python -m benchmarks.carried CARRY.py CASE.json ... [--times 1] [--json OUT.json]
+    python -m benchmarks.carried CARRY.py CASE.json ... [--times 1] [--json OUT.json] [--beside]
 
-The script and its cases are those of `--sessions` (see `corpus`); only how squidbot's view is made differs.
+The script and its cases are those of `--sessions` (see `corpus`); only how squidbot's view is made differs. With
+`--beside` it is no view of ours: the vendor's text stays, and what `carryover` gives the agent's hook stands behind it,
+whatever the size that is asked for.
 """
 
 from __future__ import annotations
@@ -13,11 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import squidbot
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.carryover import CarriedMessage, carryover
 from squidbot.core.messages import Completion
+from squidbot.core.view.steps import categorized
 
 if TYPE_CHECKING:
     from squidbot.hookspecs import Register
 
+# What a hook says of recalling more, about as long.
+_RECALL = "More of it: history_search finds what was said by words, history_recall shows messages by their ids (m17)."
 # Windows are tried until a view takes this share of the size that is asked for, at most so many.
 _ENOUGH_FRACTION, _MOST_WINDOWS = 0.97, 12
 
@@ -75,12 +82,28 @@ def _request(carry: Any, case: dict[str, Any], window: int) -> list[str] | None:
             return None
 
 
+def _beside(case: dict[str, Any]) -> list[str]:
+    """Return the vendor's texts, and what they leave out, within what a hook may say."""
+    codec = OpenAIChat()
+    messages = [codec.to_message(each) for each in case["before"]]
+    read = [categorized(each, codec, opens=seq == 0) for seq, each in enumerate(messages)]
+    rows = [
+        CarriedMessage(seq, each.role, each.text, each.calls, each.results, each.category)
+        for seq, each in enumerate(read)
+    ]
+    summary = "\n".join(case["carried"])
+    return [*case["carried"], carryover(rows, summary, recall=_RECALL, project=case["cwd"] or "")]
+
+
 def main() -> None:
     """Compare as the script does, with views of our own making."""
     script = Path(sys.argv.pop(1))
+    beside = "--beside" in sys.argv
+    sys.argv = [word for word in sys.argv if word != "--beside"]
     sys.path.insert(0, str(script.parent))
     carry = importlib.import_module(script.stem)
-    carry.view = lambda case, limit: _view(carry, case, limit)  # type: ignore[attr-defined]  # it is found by its name
+    made = (lambda case, _limit: _beside(case)) if beside else (lambda case, limit: _view(carry, case, limit))
+    carry.view = made  # type: ignore[attr-defined]  # it is found by its name
     carry.main()
 
 

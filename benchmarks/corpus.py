@@ -50,6 +50,7 @@ _CARRIED = {
     "N1": {"literals": 0.7, "words": 0.3, "users": 0.9},
     "N2": {"literals": 0.9, "words": 0.4, "users": 1.0},
     "M1": {"literals": 0.65, "words": 0.37},
+    "V+": {"literals": 0.55, "words": 0.38, "users": 0.95},
 }
 # Of the drawing, in characters.
 _WIDTH, _HEIGHT = 76, 16
@@ -254,21 +255,27 @@ def _front(window: int, rows: dict[str, dict[str, float | None]]) -> list[str]:
 def _carried(result: Result, script: Path, cases: Sequence[Path]) -> None:
     """Add what is kept over a compaction by the vendor's summary (V), and by squidbot.
 
-    In its size (N1) and twice that (N2); and in its size with the vendor's text as the summary of a model (M1).
+    In its size (N1) and twice that (N2); in its size with the vendor's text as the summary of a model (M1); and by what
+    stands beside the vendor's text after the agent's own compaction (V+).
     """
     rows = _run(script, *map(str, cases), "--times", "1", "2")
-    by_model = _run(Path(__file__).with_name("carried.py"), str(script), *map(str, cases), "--times", "1")
+    ours = Path(__file__).with_name("carried.py")
+    by_model = _run(ours, str(script), *map(str, cases), "--times", "1")
+    beside = _run(ours, str(script), *map(str, cases), "--times", "1", "--beside")
     assert isinstance(rows, list)
     assert isinstance(by_model, list)
+    assert isinstance(beside, list)
     kinds = ("literals", "words", "users", "users4")
     lines = []
     found = {name: [row[name] for row in rows] for name in ("V", "N1", "N2")}
-    for name, each in {**found, "M1": [row["N1"] for row in by_model]}.items():
+    found |= {"M1": [row["N1"] for row in by_model], "V+": [row["N1"] for row in beside]}
+    for name, each in found.items():
         made = [one for one in each if one]
         figures = {kind: _spread(one[kind] for one in made) for kind in kinds}
         lines.append((name, tuple(figure for kind in kinds for figure in figures[kind])))
         for kind, least in _CARRIED.get(name, {}).items():
             result.bars.append(Bar(f"carried, {name}: {kind}, median", figures[kind][0] or 0.0, at_least=least))
-    title = f"{len(cases)} compactions: the vendor's summary (V), notes of its size (N1), twice that (N2), with it (M1)"
+    of = "the vendor's summary (V), notes of its size (N1), twice that (N2), with it (M1), it and what it left out (V+)"
+    title = f"{len(cases)} compactions: {of}"
     columns = tuple(text for kind in kinds for text in (kind, f"{kind} tenth"))
     result.tables.append(Table(title, columns, tuple(lines)))

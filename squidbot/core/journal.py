@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from squidbot.core.cached import cached_property
 from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, StoreError
 from squidbot.core.messages import Category
-from squidbot.core.notes.extract import changed_files, extract, failure, is_about_file
+from squidbot.core.notes.calls import changed_files, failure, is_about_file
+from squidbot.core.notes.extract import extract
 from squidbot.core.redaction import NAMES, Redactor
 from squidbot.core.text import clip, iso_time, one_line, read_iso_time
 from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.literals import literals_of, names_in
+from squidbot.core.notes.calls import failure
 from squidbot.core.notes.extract import (
     NoteUnit,
-    failure,
     json_lines,
     result_units,
     sentence,

@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.extract import (
-    _ERROR,
-    _NO_ERROR,
-    NoteKind,
-    NoteLine,
-    NoteMaterial,
-    NoteUnit,
-    asked_of,
-    changed_files,
-    failure,
-    read,
-    written_by_shell,
-)
+from squidbot.core.notes.calls import _NO_ERROR, ERROR, changed_files, failure, written_by_shell
+from squidbot.core.notes.extract import NoteKind, NoteLine, NoteMaterial, NoteUnit, asked_of, read
 from squidbot.core.text import bounded
 from squidbot.core.view.marks import fence
 
@@ -492,9 +481,9 @@ def test_read_passes_over_what_was_recalled_beside_another_result() -> None:
     assert not any("old" in text for text in told)
 
 
-@given(before=st.text(max_size=20), error=st.from_regex(_ERROR), behind=st.text(max_size=20))
+@given(before=st.text(max_size=20), error=st.from_regex(ERROR), behind=st.text(max_size=20))
 def test_quick_look_for_errors_misses_none_that_the_pattern_finds(before: str, error: str, behind: str) -> None:
     """Most lines are never shown to the pattern."""
     text = before + error + behind
-    lines = [line for line in text.splitlines() if _ERROR.search(line) and not _NO_ERROR.search(line)]
+    lines = [line for line in text.splitlines() if ERROR.search(line) and not _NO_ERROR.search(line)]
     assert bool(failure(text, of_file=False)) == bool(lines)
