@@ -65,6 +65,7 @@ class _Event(NamedTuple):
         path: the session's transcript; `None` if it is not named.
         source: why a session starts: "startup", "resume", "clear" or "compact".
         summary: the agent's own summary, after a compaction.
+        project: the folder that the agent works in.
         below: the transcript of the sub-agent that ended; `None` for none.
     """
 
@@ -73,6 +74,7 @@ class _Event(NamedTuple):
     path: Path | None
     source: str = ""
     summary: str = ""
+    project: str = ""
     below: Path | None = None
 
 
@@ -134,6 +136,7 @@ def _event(text: str) -> _Event:
         Path(path).expanduser() if path else None,
         said("source"),
         said("compact_summary"),
+        said("cwd"),
         Path(below).expanduser() if below else None,
     )
 
@@ -150,12 +153,15 @@ def _handled(options: _Options, event: _Event) -> str:
     make_folder(options.store.parent)
     busy_seconds = _LAST_BUSY_SECONDS if event.name in _OVER else _BUSY_SECONDS
     with SqliteStore(options.store, busy_seconds=busy_seconds) as store:
-        _import(options, store, reader, event._replace(path=path))
-        return _given_back(options, store, event)
+        name = _import(options, store, reader, event._replace(path=path))
+        return _given_back(options, store, name, event)
 
 
-def _import(options: _Options, store: SqliteStore, reader: RecordingReader, event: _Event) -> None:
-    """Store what is new in the session's transcript and, if they may have said something, of its sub-agents."""
+def _import(options: _Options, store: SqliteStore, reader: RecordingReader, event: _Event) -> str:
+    """Store what is new in a transcript and, where they may have said something, of its sub-agents.
+
+    Return the id of the session in the store.
+    """
     from squidbot.core.transcript.recordings import RECORDED, session_name  # noqa: PLC0415  # as above
 
     name, path = session_name(options.agent, event.session), event.path or Path()
@@ -164,11 +170,14 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     left = path.stat().st_size - (newest.offset if newest and is_own else 0)
     if left > _MOST_BYTES and not options.is_catching_up:
         _catch_up(options, event)
-        return
+        return name
     importer = _importer(options.agent, store, is_new=newest is None)
     known = {name: newest} if newest and is_own else None
     is_over = event.name in _OVER or options.is_catching_up
     done = importer.import_file(reader, path, is_over=is_over, known=known)
+    name = next((one.session for one in done if one.recording.source == event.session), name)
+    if newest is None and not done:  # the copy of another session
+        name = importer.stored_name(options.agent, event.session)
     if event.summary:
         _note_summary(store, name, event.summary)
     if event.name in _LOOKS_BELOW:
@@ -177,6 +186,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
                 done += importer.import_file(reader, below)
     for reason in {one.reason for one in done if one.reason}:
         _note(options.store, reason)
+    return name
 
 
 def _importer(agent: str, store: SqliteStore, *, is_new: bool) -> RecordingImporter:
@@ -227,11 +237,16 @@ def _catch_up(options: _Options, event: _Event) -> None:
     subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # noqa: S603  # this program
 
 
-def _given_back(options: _Options, store: SqliteStore, event: _Event) -> str:
+def _given_back(options: _Options, store: SqliteStore, name: str, event: _Event) -> str:
     """Return the answer of a hook with what the agent lost when it compacted; "" for none."""
-    if event.name != "SessionStart" or event.source not in {"compact", "resume"}:
+    if event.name != "SessionStart" or event.source not in {"compact", "resume"} or not options.tokens:
         return ""
-    return ""
+    from squidbot.services.carried import text_after_compaction  # noqa: PLC0415  # a rare event
+
+    text = text_after_compaction(store, name, options.tokens, is_new=event.source == "compact", project=event.project)
+    if not text:
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 
 def _note(store: Path, reason: str) -> None:

@@ -24,7 +24,7 @@ from squidbot.core.transcript.recordings import (
     RECORDED,
     RECORDING,
     RecordedRun,
-    Recording,
+    SourceSession,
     keys_of,
     message_key,
     session_name,
@@ -88,7 +88,7 @@ class ImportedRecording:
 
     file: str
     session: str
-    recording: Recording
+    recording: SourceSession
     new: int = 0
     known: int = 0
     lines: int = 0
@@ -112,9 +112,9 @@ class RecordingImporter:
     ) -> None:
         """Import nothing yet.
 
-        `scope` says whose the messages are; `None`: whose the session's others are. `redacted` removes secrets from a text before it is stored; `None` stores
-        all as it was said. `project`: a folder; only sessions of it, or of one below, are imported. `wait`: how to wait
-        for other writers.
+        `scope` says whose the messages are; `None`: whose the session's others are. `redacted` removes secrets from a
+        text before it is stored; `None` stores all as it was said. `project`: a folder; only sessions of it, or of one
+        below, are imported. `wait`: how to wait for other writers.
         """
         self.store = store
         self.limits = ArrivalLimits(meter, codecs, _UNCUT, _UNCUT)
@@ -235,7 +235,7 @@ class RecordingImporter:
         for name, other in runs.items():
             if other.source == session.id:
                 return name
-        above = names.get(session.parent) or self._stored_name(session.agent, session.parent) if session.parent else ""
+        above = names.get(session.parent) or self.stored_name(session.agent, session.parent) if session.parent else ""
         own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
         for number in range(1, _MOST_NAMES):
             name = own if number == 1 else f"{own}~{number}"
@@ -247,7 +247,7 @@ class RecordingImporter:
         beginning = self.sessions_with(keys[0]) if keys else []
         return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
 
-    def _stored_name(self, agent: str, source: str) -> str:
+    def stored_name(self, agent: str, source: str) -> str:
         """Return the id of an agent's session in the store, by that agent's id."""
         own = session_name(agent, source)
         if self.store.head(own) != (0, 0):
@@ -262,9 +262,9 @@ def is_within(path: str, folder: str) -> bool:
     return bool(path) and (own == above or own.startswith(f"{above}/"))
 
 
-def recording_of(session: RecordedSession) -> Recording:
+def recording_of(session: RecordedSession) -> SourceSession:
     """Return what a store says of a recorded session."""
-    return Recording(session.agent, session.id, session.project, session.title)
+    return SourceSession(session.agent, session.id, session.project, session.title)
 
 
 class _UnknownParentError(Exception):

@@ -21,7 +21,7 @@ KEY_BYTES: Final = 9
 KEY_CHARS: Final = 12
 
 
-class Recording(NamedTuple):
+class SourceSession(NamedTuple):
     """The session of another agent that a session holds.
 
     Attributes:
@@ -73,16 +73,16 @@ class AgentSummary(NamedTuple):
     text: str
 
 
-def _newest(values: Sequence[Recording]) -> Recording | None:
+def _newest(values: Sequence[SourceSession]) -> SourceSession | None:
     return values[-1] if values else None
 
 
-def _untitled(recording: Recording, _: AbstractSet[int]) -> Recording | None:
+def _untitled(recording: SourceSession, _: AbstractSet[int]) -> SourceSession | None:
     return recording._replace(title="") if recording.title else None
 
 
 # A title may quote what is to be forgotten.
-RECORDING = RecordKind("recording", fields(Recording), _newest, without=_untitled)
+RECORDING = RecordKind("recording", fields(SourceSession), _newest, without=_untitled)
 AGENT_SUMMARY = RecordKind(
     "agent_summary",
     fields(AgentSummary),
