@@ -82,13 +82,11 @@ class Entry(NamedTuple):
     """An entry that names squidbot, in a client's file.
 
     Attributes:
-        client: the client's name.
         file: the file's path.
-        server: what the client calls the server.
+        server: what the client calls the server, on one line.
         value: the entry.
     """
 
-    client: str
     file: Path
     server: str
     value: Mapping[str, object]
@@ -138,7 +136,7 @@ def entries(client: Client, folder: Path, home: Path) -> Iterator[Entry]:
         for table in tables:
             for name, value in table.items() if isinstance(table, dict) else ():
                 if isinstance(value, dict) and "squidbot" in json.dumps(value):
-                    yield Entry(client.name, path, str(name), value)
+                    yield Entry(path, _shown(name), value)
 
 
 def _json(path: Path) -> dict[str, Any]:

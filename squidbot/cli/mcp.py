@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)]|([^\s:/\[\]]+)):([0-9]{1,5})")
 VARIABLE: Final = "SQUIDBOT_MCP_TOKEN"
 TOKEN_BYTES: Final = 32
 # Claude Code warns at 10,000 tokens of an answer, and cuts at the 25,000 of MAX_MCP_OUTPUT_TOKENS.
-ANSWER_TOKENS, LEAST_ANSWER, MOST_ANSWER = 4_000, 500, 25_000
+LEAST_ANSWER, MOST_ANSWER = 500, 25_000
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -75,9 +75,7 @@ def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> 
 @click.option(
     "--answer-tokens",
     type=click.IntRange(LEAST_ANSWER, MOST_ANSWER),
-    default=ANSWER_TOKENS,
-    show_default=True,
-    help="The most tokens of an answer.",
+    help="The most tokens of an answer.  [default: 4,000]",
 )
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
 @click.option("--user", default="", help="Whose facts to use, or whose SQUIDBOT_MCP_TOKEN is.  [default: you]")
@@ -97,7 +95,7 @@ def mcp(  # noqa: PLR0913  # its options
     config: str | None,
     agents: bool,
     project: str | None,
-    answer_tokens: int,
+    answer_tokens: int | None,
     http: tuple[str, int] | None,
     user: str,
     shared: bool,
@@ -194,7 +192,7 @@ def _project(given: str | None) -> str:
 
 
 def _served(
-    store: str | None, config: str | None, scope: Scope | None, *, project: str | None, answer_tokens: int
+    store: str | None, config: str | None, scope: Scope | None, *, project: str | None, answer_tokens: int | None
 ) -> Squidbot:
     """Return the server.
 

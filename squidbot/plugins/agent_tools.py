@@ -170,7 +170,7 @@ class AgentTools(StoreTools):
         joined = JoinedSessions(context.wired.store, {each.name: each.messages for each in chosen})
         codec = partial(codec_of, context.wired)
         rows = islice(MessageSearch(joined, "", codec).found(query, context.now), MOST_LOOKED)
-        of_days = (hit for hit in rows if math.isinf(last - first) or first <= _time(hit[0]) < last)
+        of_days = (hit for hit in rows if not (since or until) or first <= _time(hit[0]) < last)
         said = (hit for hit in of_days if not _is_answer(context, hit[0]))
         hits = [*islice(hits_of(said, words, codec, {}), offset, offset + HITS + 1)]
         lines = []
@@ -205,11 +205,13 @@ class AgentTools(StoreTools):
         if around := neighbours or (0 if id else AROUND):
             handle = run_id(max(0, run.first_seq - around), min(found.messages - 1, run.last_seq + around))
         name = _safe(found.name)
-        behind = f"\n[of {name}{self._place(found.name, run.last_seq)}]"
+        place = f"[of {name}{harmless(self._place(found.name, run.last_seq))}]"
         name = name.replace("{", "{{").replace("}", "}}")
-        recall, page = (hint.replace("{}", f"{name}#{{}}") for hint in (HINTS.recall, HINTS.page))
-        hints, room = HINTS._replace(recall=recall, page=page), context.room.less(context.meter.text(behind))
-        return page_of(replace(context, room=room, hints=hints), found.name, handle, offset, line) + behind
+        recall, more = (hint.replace("{}", f"{name}#{{}}") for hint in (HINTS.recall, HINTS.page))
+        hints, room = HINTS._replace(recall=recall, page=more), context.room.less(context.meter.text(place))
+        page = page_of(replace(context, room=room, hints=hints), found.name, handle, offset, line)
+        opening, _, rest = page.partition("\n")  # paths and ids are data, too
+        return f"{opening}\n{place}\n{rest}"
 
     def _decided(
         self,

@@ -79,7 +79,7 @@ class SquidbotServer:
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `scope` says whose
     durable facts to search and add: None is the person who uses this machine, SHARED all clients. With `project`, a
     folder, the tools are those for coding agents, whose sessions were in that folder. `answer_tokens` is the most that
-    an answer costs.
+    an answer costs; None is 4,000.
 
     Raises:
         ConfigError: you pass both a store and a settings file, or the scope or a setting is wrong.
@@ -93,7 +93,7 @@ class SquidbotServer:
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
         project: str | Path | None = None,
-        answer_tokens: int = ANSWER_TOKENS,
+        answer_tokens: int | None = None,
     ) -> None:
         """Offer the tools."""
         if callable(scope):
@@ -103,6 +103,7 @@ class SquidbotServer:
         scope = machine_user() if scope is None else scope
         self.hosted = HostRuntime(path, host="MCP", form="openai.chat", settings=settings, scope=scope)
         self.hosted.open()
+        answer_tokens = answer_tokens or ANSWER_TOKENS
         if project is None:
             self.store_tools = StoreTools(self.hosted, scope, answer_tokens=answer_tokens)
             self.server: MCPServer[object] = _Server(self.store_tools)
