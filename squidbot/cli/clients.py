@@ -78,7 +78,7 @@ CLIENTS: Final = {
 }
 
 
-class Entry(NamedTuple):
+class ServerEntry(NamedTuple):
     """An entry that names squidbot, in a client's file.
 
     Attributes:
@@ -122,7 +122,7 @@ def interpreter() -> str:
     return sys.executable
 
 
-def entries(client: Client, folder: Path, home: Path) -> Iterator[Entry]:
+def entries(client: Client, folder: Path, home: Path) -> Iterator[ServerEntry]:
     """Yield the entries that name squidbot in a client's files: those of a project's folder, then the user's."""
     user = client.user.get(sys.platform, client.user.get("", ""))
     places = dict.fromkeys(path for path in (client.project and folder / client.project, user and home / user) if path)
@@ -135,8 +135,15 @@ def entries(client: Client, folder: Path, home: Path) -> Iterator[Entry]:
             tables.append(mine.get(client.key) if isinstance(mine, dict) else None)
         for table in tables:
             for name, value in table.items() if isinstance(table, dict) else ():
-                if isinstance(value, dict) and "squidbot" in json.dumps(value):
-                    yield Entry(path, _shown(name), value)
+                if isinstance(value, dict) and _names_us(value):
+                    yield ServerEntry(path, _shown(name), value)
+
+
+def _names_us(entry: Mapping[str, object]) -> bool:
+    try:
+        return "squidbot" in json.dumps(entry)
+    except RecursionError:
+        return False
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -160,8 +167,9 @@ def startable(entry: Mapping[str, object], folder: Path) -> list[str] | str:
         return f"by another interpreter: not started; ask {_shown(command)} -I -m squidbot status --check"
     rest = iter(args[len(START) :])
     for option in rest:
-        value = next(rest, None) if option in WITH_VALUE else ""
-        if option not in WITH_VALUE | FLAGS or not isinstance(value, str):
+        is_known = isinstance(option, str) and option in WITH_VALUE | FLAGS
+        value = next(rest, None) if is_known and option in WITH_VALUE else ""
+        if not is_known or not isinstance(value, str):
             return f"with {_shown(option)}, which squidbot mcp --config does not write: not started"
         if option == "--store" and not Path(folder, value).is_file():
             return f"its store {_shown(value)} is not there: not started"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.memory.store import MemoryCounts
     from squidbot.bootstrap import Wired
-    from squidbot.cli.clients import Entry
+    from squidbot.cli.clients import ServerEntry
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.devices import ProbeResult, Vendor
@@ -510,7 +510,7 @@ def clients_found(folder: Path, home: Path, *, check: bool) -> list[dict[str, An
     return found
 
 
-def _checked(entry: Entry, folder: Path) -> dict[str, Any]:
+def _checked(entry: ServerEntry, folder: Path) -> dict[str, Any]:
     """Return whether the server of an entry works, and how many tools it lists, or why not."""
     arguments = startable(entry.value, folder)
     if isinstance(arguments, str):

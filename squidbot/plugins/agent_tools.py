@@ -113,6 +113,9 @@ class AgentTools(StoreTools):
     """Search, recall, decisions, sessions and facts, for a coding agent. Threads may share it; no method raises.
 
     Without `all`, sessions exist only if the agent that recorded them worked in the project's folder, or below it.
+
+    Attributes:
+        project: the project's folder, an absolute path.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class AgentTools(StoreTools):
     ) -> None:
         """Take the runtime that opens the store, the scope of durable facts, and the project's folder."""
         written = Path(project).absolute()
+        self.project = str(written)
         # Agents record the folder as they were started in it: by a link, or not.
         self._folders = {_comparable(str(written)), _comparable(str(written.resolve()))}
         self._known: dict[str, tuple[int, Recording | None]] = {}
@@ -170,7 +174,7 @@ class AgentTools(StoreTools):
         joined = JoinedSessions(context.wired.store, {each.name: each.messages for each in chosen})
         codec = partial(codec_of, context.wired)
         rows = islice(MessageSearch(joined, "", codec).found(query, context.now), MOST_LOOKED)
-        of_days = (hit for hit in rows if not (since or until) or first <= _time(hit[0]) < last)
+        of_days = (hit for hit in rows if not (since or until) or _is_within(hit[0], first, last))
         said = (hit for hit in of_days if not _is_answer(context, hit[0]))
         hits = [*islice(hits_of(said, words, codec, {}), offset, offset + HITS + 1)]
         lines = []
@@ -413,6 +417,10 @@ def _lost(joined: JoinedSessions) -> str:
 
 def _time(row: StoredMessage) -> float:
     return -math.inf if row.time is None else row.time
+
+
+def _is_within(row: StoredMessage, first: float, last: float) -> bool:
+    return row.time is not None and first <= row.time < last
 
 
 def _is_answer(context: ToolContext, row: StoredMessage) -> bool:

@@ -40,7 +40,7 @@ def said(texts: Sequence[tuple[Role, str] | str], start: float | None = NOON) ->
     rows = []
     for seq, one in enumerate(texts):
         role, text = one if isinstance(one, tuple) else (("user", "assistant")[seq % 2], one)
-        row = made_message(seq, text, role=role, result_ids=("c1",) if role == "tool" else ())  # type: ignore[arg-type]
+        row = made_message(seq, text, role=role, result_ids=("c1",) if role == "tool" else ())
         rows.append(replace(row, time=None if start is None else start + 60 * seq))
     return rows
 
@@ -332,10 +332,10 @@ def test_answers_fit_what_the_client_takes(tmp_path: Path) -> None:
     """Each; a message that is longer is recalled in pages."""
     agents = Agents(tmp_path, answer_tokens=500)
     meter = agents.served.hosted.engine.wired.meter()
-    long = " ".join(f"walrus{number} must dive" for number in range(1_000))
+    long = " ".join(f"walrus{number} must dive" for number in range(600))
     names = [
         record(agents.store, f"{agents.project}/{'sub/' * 20}", f"s{number}", [f"{number} {long}"], title="t" * 500)
-        for number in range(30)
+        for number in range(12)
     ]
     for text in (
         agents.text("history_search", query="walrus7 walrus8"),
