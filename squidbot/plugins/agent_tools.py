@@ -127,6 +127,7 @@ class AgentTools(StoreTools):
         # Agents record the folder as they were started in it: by a link, or not.
         self._folders = {_comparable(str(written)), _comparable(str(written.resolve()))}
         self._known: dict[str, tuple[int, Recording | None]] = {}
+        self._beginnings: dict[str, float] = {}
         super().__init__(hosted, scope, answer_tokens=answer_tokens)
 
     def _offers(self) -> tuple[Tool, ...]:
@@ -171,6 +172,7 @@ class AgentTools(StoreTools):
         words = SearchRequest(query, offset, HITS, context.now).words()
         first, last = _time_of(since, context.now, ends=False), _time_of(until, context.now, ends=True)
         chosen = [each for each in self._chosen(session, everywhere=all) if each.last >= first]
+        chosen = [each for each in chosen if self._began(each.name) < last] if until else chosen
         joined = JoinedSessions(context.wired.store, {each.name: each.messages for each in chosen})
         codec = partial(codec_of, context.wired)
         rows = islice(MessageSearch(joined, "", codec).found(query, context.now), MOST_LOOKED)
@@ -305,6 +307,12 @@ class AgentTools(StoreTools):
             known = self._known[name] = messages, RECORDING.newest(self._wired.store, name)
         return known[1]
 
+    def _began(self, name: str) -> float:
+        """Return the time of a session's first message, a time before all where it has none."""
+        if name not in self._beginnings:
+            self._beginnings[name] = max(map(_time, self._wired.store.pick(name, [0])), default=-math.inf)
+        return self._beginnings[name]
+
     def _is_of_project(self, recording: Recording | None) -> bool:
         """Return whether an agent worked in the project's folder, or below it. No file is looked at."""
         if recording is None or not recording.project:
@@ -383,7 +391,10 @@ class AgentTools(StoreTools):
             RecallError: not one fits.
         """
         if not lines:
-            return fence("found", f"nothing {'more ' * bool(offset)}{told}", "[try other words, or all=true]") + lost
+            return (
+                fence("found", f"nothing {'more ' * bool(offset)}found; {told}", "[try other words, or all=true]")
+                + lost
+            )
         for size in range(min(most, len(lines)), 0, -1):
             more = f"\n[more: {tool} offset {offset + size}]" if size < len(lines) else ""
             text = fence("found", told, "\n".join(lines[:size])) + more + lost

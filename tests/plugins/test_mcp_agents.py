@@ -176,6 +176,16 @@ def test_the_best_of_all_sessions_comes_first(agents: Agents) -> None:
     assert len({*found, *second}) == 16
 
 
+def test_the_days_asked_for_are_looked_at_however_much_came_since(agents: Agents) -> None:
+    """More than the best that are looked at."""
+    first = record(agents.store, agents.project, "first", ["The walrus sleeps."])
+    for number in range(3):
+        texts = [f"The walrus sleeps, {again}." for again in range(500)]
+        record(agents.store, agents.project, f"s{number}", texts, start=NOON + (2 + number) * DAY)
+    found = lines_of(agents.text("history_search", query="walrus", until="2026-10-03"))
+    assert [one.partition(" ")[0] for one in found] == [f"{first}#m0"]
+
+
 @pytest.mark.parametrize(
     ("given", "sources"),
     [
@@ -296,7 +306,6 @@ def test_decisions_and_orders_are_told_apart_from_talk(agents: Agents) -> None:
     everything = agents.text("history_decided")
     assert "never touch the locks" in everything
     assert "Use one queue" not in everything, "without a subject, only what says that it is an order"
-    assert "nothing decisions and orders" not in everything
     assert "nothing to look for" in agents.refused("history_decided", about="?!")
     assert lines_of(agents.text("history_decided", about="walrus")) == ["[try other words, or all=true]"]
 
