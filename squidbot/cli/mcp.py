@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
+from squidbot.cli.clients import CLIENTS, WORKSPACE, block
 from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.config import load_settings
 from squidbot.core.access import (
@@ -24,14 +27,18 @@ from squidbot.core.access import (
 )
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED, Scope
+from squidbot.services.recordings import default_store
 
 if TYPE_CHECKING:
+    from squidbot.cli.clients import Client
     from squidbot.plugins.mcp import Squidbot
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)]|([^\s:/\[\]]+)):([0-9]{1,5})")
 # The variable with the token of one user: `--user`, or nobody.
 VARIABLE: Final = "SQUIDBOT_MCP_TOKEN"
 TOKEN_BYTES: Final = 32
+# Claude Code warns at 10,000 tokens of an answer, and cuts at the 25,000 of MAX_MCP_OUTPUT_TOKENS.
+LEAST_ANSWER, MOST_ANSWER = 500, 25_000
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -57,7 +64,19 @@ def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> 
 
 @click.command()
 @click.option("--store", metavar="FILE.db", help="The store; created if missing.")
-@click.option("--config", metavar="FILE", help="The settings, instead of a store.  [default: ./squidbot.toml]")
+@click.option(
+    "--config",
+    metavar="FILE|CLIENT",
+    help="The settings, instead of a store.  [default: ./squidbot.toml]  With the name of a client, print what to "
+    f"paste into its file, and end: {', '.join(CLIENTS)}.",
+)
+@click.option("--agents", is_flag=True, help="Serve coding agents: what they said is found, in this project first.")
+@click.option("--project", metavar="FOLDER", help="The project of --agents.  [default: CLAUDE_PROJECT_DIR, else here]")
+@click.option(
+    "--answer-tokens",
+    type=click.IntRange(LEAST_ANSWER, MOST_ANSWER),
+    help="The most tokens of an answer.  [default: 4,000]",
+)
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
 @click.option("--user", default="", help="Whose facts to use, or whose SQUIDBOT_MCP_TOKEN is.  [default: you]")
 @click.option("--shared", is_flag=True, help="Use the facts that all share.")
@@ -74,6 +93,9 @@ def mcp(  # noqa: PLR0913  # its options
     *,
     store: str | None,
     config: str | None,
+    agents: bool,
+    project: str | None,
+    answer_tokens: int | None,
     http: tuple[str, int] | None,
     user: str,
     shared: bool,
@@ -81,15 +103,24 @@ def mcp(  # noqa: PLR0913  # its options
 ) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
-    Claude Code, Cursor, VS Code and others start it themselves: docs/hosts.md has the lines for each.
+    Claude Code, Cursor, VS Code and others start it themselves: --config CLIENT prints the lines for each.
     """
     if shared and (user or tokens):
         raise click.UsageError("--shared is for all: leave --user and --tokens out")
+    if config in CLIENTS:
+        _print_block(CLIENTS[config])
+        return
+    if agents and http:
+        raise click.UsageError("--agents is for an agent on this machine, which starts the server: leave --http out")
+    if project is not None and not agents:
+        raise click.UsageError("--project is the project of --agents: add --agents")
     host, port = http or ("", 0)
     if tokens is not None and not host:
         raise ConfigError("--tokens is for a server by HTTP: add --http 127.0.0.1:8000")
     access = access_of(tokens, user, host) if host else None
-    served = _served(store, config, SHARED if shared else Scope(user=user) if user else None)
+    scope = SHARED if shared else Scope(user=user) if user else None
+    store = _agent_store() if agents and store is None and config is None else store
+    served = _served(store, config, scope, project=_project(project) if agents else None, answer_tokens=answer_tokens)
     if access and not is_loopback(host):
         complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
     served.run(host, port, access)
@@ -124,7 +155,45 @@ def _text_of(file: str) -> str:
         raise ConfigError(f"--tokens {file}: it can't be read as UTF-8: {type(error).__name__}") from error
 
 
-def _served(store: str | None, config: str | None, scope: Scope | None) -> Squidbot:
+def _print_block(client: Client) -> None:
+    """Print what to paste into a client's file, with the options of the command line; where that is on standard error.
+
+    Raises:
+        ConfigError: the block would not work.
+    """
+    context = click.get_current_context()
+    given = {name: value for name, value in context.params.items() if value and _is_given(context, name)}
+    if wrong := sorted({*given} - {"config", "agents", "project", "store", "answer_tokens", "user", "shared"}):
+        raise click.UsageError(f"--{wrong[0]} is not for {client.title}, which starts the server itself")
+    options = ["--store", str(Path(given["store"]).absolute())] if "store" in given else []
+    options += ["--answer-tokens", str(given["answer_tokens"])] if "answer_tokens" in given else []
+    options += ["--user", given["user"]] if "user" in given else ["--shared"] if "shared" in given else []
+    click.echo(block(client, options, given.get("project", "")))
+    user = client.user.get(sys.platform, client.user.get("", ""))
+    files = " or ".join(filter(None, (client.project, f"~/{user}")))
+    click.echo(f"Put this into {files}; beside other servers, put its entry under {client.key}.", err=True)
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _agent_store() -> str:
+    """Return the store for the sessions of coding agents; its folder is made, for its owner alone."""
+    path = default_store()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return str(path)
+
+
+def _project(given: str | None) -> str:
+    """Return the folder of the project that an agent is in; a name that its client did not replace is passed over."""
+    named = given if given and given != WORKSPACE else os.environ.get("CLAUDE_PROJECT_DIR")
+    return named or str(Path.cwd())
+
+
+def _served(
+    store: str | None, config: str | None, scope: Scope | None, *, project: str | None, answer_tokens: int | None
+) -> Squidbot:
     """Return the server.
 
     Raises:
@@ -136,4 +205,4 @@ def _served(store: str | None, config: str | None, scope: Scope | None) -> Squid
         from squidbot.plugins.mcp import Squidbot  # noqa: PLC0415  # an extra
     except ImportError as error:
         stop(str(error), USAGE)
-    return Squidbot(store, settings=config, scope=scope)
+    return Squidbot(store, settings=config, scope=scope, project=project, answer_tokens=answer_tokens)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from contextlib import closing
@@ -19,6 +18,7 @@ from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.gpus import Machine
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory.store import memory_counts
+from squidbot.cli.clients import CLIENTS, entries, startable, tools_listed
 from squidbot.cli.explain import prompt_json
 from squidbot.cli.open_store import open_store, with_store, without_store
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.memory.store import MemoryCounts
     from squidbot.bootstrap import Wired
+    from squidbot.cli.clients import ServerEntry
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.devices import ProbeResult, Vendor
@@ -60,9 +61,8 @@ WHOSE = (
 MOST_MODELS = 3
 # What a model is called that no settings name.
 OTHER = "any other model"
-# Where MCP clients list the servers that they start, in a project and for a user.
-CLIENT_FILES = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
-USER_FILES = (".claude.json", ".cursor/mcp.json")
+# The MCP clients whose files are named to somebody who has set up none.
+KNOWN_CLIENTS = ("claude-code", "cursor", "vscode")
 # How to build llama.cpp for a vendor's devices. pip reuses a wheel from its cache, whatever CMAKE_ARGS say: one without
 # CUDA stays so, unless both are forbidden.
 BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", "other": "-DGGML_VULKAN=on"}
@@ -173,10 +173,14 @@ PACKAGES = (
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @STORE_OPTION
 @click.option("--all", "every", is_flag=True, help="Show everything: devices, all hosts, packages, and the reasons.")
-def status(*, config: str | None, store: str | None, every: bool) -> Result:
+@click.option(
+    "--check", is_flag=True, help="Start the MCP server that clients' files name, as they do, and list its tools."
+)
+def status(*, config: str | None, store: str | None, every: bool, check: bool) -> Result:
     """Show where squidbot is active, what to do next, models and stores.
 
-    Nothing is loaded, downloaded or written.
+    Nothing is loaded, downloaded or written, unless --check starts a server: that takes a second or two for each, and
+    creates its store if it is missing.
     """
     loaded = load_settings(config)
     if store:
@@ -186,7 +190,8 @@ def status(*, config: str | None, store: str | None, every: bool) -> Result:
         models = [_model(wired, name) for name in ("", *loaded.settings.models)]
         facts = _facts(wired, loaded)
     main, kept = Machine().main_memory(), _store(loaded)
-    problems = [*_problems(models, kept, facts)]
+    clients = clients_found(Path.cwd(), Path.home(), check=check)
+    problems = [*_problems(models, kept, facts), *_broken(clients)]
     values: dict[str, Any] = {
         "settings": loaded.source,
         "devices": [device._asdict() for device in probed.devices],
@@ -194,6 +199,7 @@ def status(*, config: str | None, store: str | None, every: bool) -> Result:
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
         "hosts": hosts_found(kept, loaded.store_url),
+        "clients": clients,
         "packages": [_package(one, probed) for one in PACKAGES],
         "store": kept,
         "memory": facts,
@@ -216,6 +222,8 @@ def _put_short(out: Printer, values: dict[str, Any], most: str) -> None:
     if not active:
         todo.append("see what squidbot does: squidbot chat --demo")
     out.section("Active", active or ["squidbot is active in no program yet"])
+    if clients := [*_client_lines(values["clients"], every=False)]:
+        out.section("MCP clients", clients)
     if todo:
         out.section("What to do next", todo)
     models = [model for model in values["models"] if model["window"]]
@@ -234,6 +242,7 @@ def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
     out.section("Devices", _device_lines(values))
     out.section("Models", chain.from_iterable(_model_lines(model, most) for model in values["models"]))
     out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
+    out.section("MCP clients", _client_lines(values["clients"], every=True))
     out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
     out.section("Store", _store_lines(values["store"], values["memory"]))
     for problem in values["problems"]:
@@ -248,6 +257,12 @@ def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: di
     yield from (f"{name} {STRANGE}" for name in _strangers())
     if facts["problem"] not in {"", store["problem"]}:  # both may be in one file
         yield f"durable facts: {facts['problem']}"
+
+
+def _broken(clients: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield each server that was started and did not work."""
+    broken = (client for client in clients if client["works"] is False)
+    yield from (f"{client['title']}: {client['server']} in {client['file']}: {client['problem']}" for client in broken)
 
 
 # -- devices, models, packages ---------------------------------------------------------------------------------
@@ -440,25 +455,15 @@ def _hermes(host: HostPlugin) -> tuple[bool, str]:
 
 def _mcp(_: HostPlugin) -> tuple[bool, str]:
     """Return whether an MCP client starts `squidbot mcp`."""
-    places = [(Path.cwd(), CLIENT_FILES), (Path.home(), USER_FILES)]
-    files = dict.fromkeys(folder / name for folder, names in places for name in names)
-    if naming := [str(path) for path in files if _names_us(path)]:
+    found = (entry for client in CLIENTS.values() for entry in entries(client, Path.cwd(), Path.home()))
+    if naming := [*dict.fromkeys(str(entry.file) for entry in found)]:
         return True, f"started by {', '.join(naming)}"
-    return False, f"not set up in {', '.join(CLIENT_FILES)} here or at home: see docs/hosts.md"
+    files = ", ".join(CLIENTS[name].project for name in KNOWN_CLIENTS)
+    return False, f"not set up in {files} here or at home: see docs/hosts.md"
 
 
 # Hosts that load plugins automatically, and have a switch for ours.
 _SWITCHED = {"hermes": _hermes, "llm": _llm, "mcp": _mcp}
-
-
-def _names_us(path: Path) -> bool:
-    """Return whether a file of servers has one that runs squidbot."""
-    try:
-        told = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    servers = told.get("mcpServers") or told.get("servers") if isinstance(told, dict) else None
-    return isinstance(servers, dict) and any("squidbot" in json.dumps(server) for server in servers.values())
 
 
 def _numbers(written: str) -> list[int]:
@@ -482,6 +487,45 @@ def _host_lines(host: dict[str, Any]) -> Iterator[str]:
     active = "active" if host["active"] else "not active"
     yield f"{host['name']}: {f'{active} ({known})' if known else 'not installed'}"
     yield f"  {host['reason']}"
+
+
+# -- MCP clients -----------------------------------------------------------------------------------------------
+
+
+def clients_found(folder: Path, home: Path, *, check: bool) -> list[dict[str, Any]]:
+    """Return the entries of our server in the files of each MCP client, one without a file where there is none.
+
+    With `check` each is started, if it is as we write it: `works` says whether it lists tools, `None` if it was not
+    started; `problem` says why not.
+    """
+    found: list[dict[str, Any]] = []
+    for client in CLIENTS.values():
+        told: dict[str, Any] = {"client": client.name, "title": client.title}
+        nothing = {"file": None, "server": None, "works": None, "tools": None, "problem": ""}
+        mine = [*entries(client, folder, home)]
+        found += [] if mine else [told | nothing]
+        for entry in mine:
+            values = {**told, **nothing, "file": str(entry.file), "server": entry.server}
+            found.append(values | (_checked(entry, folder) if check else {}))
+    return found
+
+
+def _checked(entry: ServerEntry, folder: Path) -> dict[str, Any]:
+    """Return whether the server of an entry works, and how many tools it lists, or why not."""
+    arguments = startable(entry.value, folder)
+    if isinstance(arguments, str):
+        return {"problem": arguments}
+    tools, problem = tools_listed(arguments, folder)
+    return {"works": tools is not None, "tools": tools, "problem": problem}
+
+
+def _client_lines(clients: Sequence[dict[str, Any]], *, every: bool) -> Iterator[str]:
+    for client in clients:
+        if client["file"] is not None:
+            works = f"works, {count(client['tools'], 'tool')}" if client["works"] else client["problem"]
+            yield f"{client['title']}: {client['server']} in {client['file']}: {works or 'there; --check starts it'}"
+        elif every:
+            yield f"{client['title']}: no entry; squidbot mcp --config {client['client']} prints one"
 
 
 # -- stores ----------------------------------------------------------------------------------------------------

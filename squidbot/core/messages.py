@@ -227,6 +227,14 @@ class SearchMatch(NamedTuple):
     score: float
 
 
+class SessionMatch(NamedTuple):
+    """A message of one of several sessions that matches a query; `score` as in `SearchMatch`."""
+
+    session_id: str
+    seq: int
+    score: float
+
+
 class Usage(NamedTuple):
     """Tokens of one model call as its provider reports them; `input_tokens` includes cached ones."""
 

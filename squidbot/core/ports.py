@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Record,
         Reply,
         SearchMatch,
+        SessionMatch,
         StoredMessage,
         Summary,
         SummaryTask,
@@ -628,6 +629,25 @@ class SupportsRecordSearch(Protocol):
 
         Raises:
             StoreError: the disk failed.
+        """
+
+
+@runtime_checkable
+class SupportsSearchAcross(Protocol):
+    """An optional part of a store: it searches many sessions in about the time that one takes."""
+
+    def search_across(
+        self, session_ids: Sequence[str], query: str, limit: int, after: SessionMatch | None = None
+    ) -> list[SessionMatch]:
+        """Return the messages of these sessions that match a query, best first: at most `limit`, behind `after`.
+
+        They are ranked as `TranscriptStore.search` ranks those of one session that had them all; of equals, those of
+        the session that was begun last come first, and in it the newest. Unknown sessions, and those whose row is
+        damaged, are left out.
+
+        Raises:
+            ValueError: the query has no letter or digit.
+            StoreError: the store failed.
         """
 
 

@@ -164,15 +164,26 @@ class StoreTools:
     their own: two users may both name one "notes".
     """
 
-    def __init__(self, hosted: HostRuntime, scope: Scope, owners: SessionOwners | None = None) -> None:
-        """Take the runtime that opens the store, and the scope of durable facts."""
+    def __init__(
+        self,
+        hosted: HostRuntime,
+        scope: Scope,
+        owners: SessionOwners | None = None,
+        answer_tokens: int = ANSWER_TOKENS,
+    ) -> None:
+        """Take the runtime that opens the store, the scope of durable facts, and the most that an answer costs."""
         self._hosted = hosted
         self._scope = scope
+        self._answer_tokens = answer_tokens
         self._owners = owners
         # Behind the ids of conversations that this user begins; no other user has the same.
         self._behind = f"@user:{quote(scope.user, safe='', errors='surrogatepass')}"
+        self._table = self._offers()
+
+    def _offers(self) -> tuple[Tool, ...]:
+        """Return the tools, those too that the settings don't offer."""
         recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
-        self._table = (
+        return (
             *PROGRAM_TOOLS,
             Tool("history_search", _SEARCH, _SEARCHED, {"": self._search}),
             Tool("history_recall", _RECALL, recalls, {"": self._recall}),
@@ -213,7 +224,7 @@ class StoreTools:
         def act() -> Answer:
             found, wired = self._found(session_id), self._wired
             shelf = SessionContext(found, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
-            return Answer(overview(shelf, self._session(found, NOBODY), ANSWER_TOKENS))
+            return Answer(overview(shelf, self._session(found, NOBODY), self._answer_tokens))
 
         return self._safely("give an overview", session_id, act)
 
@@ -232,7 +243,7 @@ class StoreTools:
         return self._hosted.engine.wired
 
     def _context(self) -> ToolContext:
-        room = Cost(ANSWER_TOKENS, ANSWER_TOKENS)
+        room = Cost(self._answer_tokens, self._answer_tokens)
         return ToolContext(self._wired, self._wired.meter(), self._scope, room, time.time(), hints=HINTS)
 
     def _recall(self, context: ToolContext, conversation_id: str, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument

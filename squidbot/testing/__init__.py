@@ -22,7 +22,13 @@ if TYPE_CHECKING:
         check_token_counter,
     )
     from squidbot.testing.probes import check_gpu_probe
-    from squidbot.testing.transcripts import check_claims, check_finds, check_summary_store, check_transcript_store
+    from squidbot.testing.transcripts import (
+        check_claims,
+        check_finds,
+        check_search_across,
+        check_summary_store,
+        check_transcript_store,
+    )
     from squidbot.testing.values import made_message, made_summary
     from squidbot.testing.vectors import check_vector_index, made_entry
 
@@ -38,6 +44,7 @@ __all__ = [
     "check_llm",
     "check_loaded_model",
     "check_memory_store",
+    "check_search_across",
     "check_summary_store",
     "check_token_counter",
     "check_transcript_store",
@@ -56,7 +63,13 @@ _HOMES = {
     "memories": ["check_memory_store", "made_memory"],
     "models": ["HashedWords", "check_chat", "check_embedder", "check_llm", "check_loaded_model", "check_token_counter"],
     "probes": ["check_gpu_probe"],
-    "transcripts": ["check_claims", "check_finds", "check_summary_store", "check_transcript_store"],
+    "transcripts": [
+        "check_claims",
+        "check_finds",
+        "check_search_across",
+        "check_summary_store",
+        "check_transcript_store",
+    ],
     "values": ["made_message", "made_summary"],
     "vectors": ["check_vector_index", "made_entry"],
 }

@@ -8,13 +8,20 @@ from time import time
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
-from squidbot.core.ports import SupportsAges, SupportsDrop, SupportsKinds, SupportsRecordSearch, TranscriptStore
+from squidbot.core.ports import (
+    SupportsAges,
+    SupportsDrop,
+    SupportsKinds,
+    SupportsRecordSearch,
+    SupportsSearchAcross,
+    TranscriptStore,
+)
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, at_once, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from squidbot.core.messages import Role, SearchMatch
+    from squidbot.core.messages import Role, SearchMatch, SessionMatch
     from squidbot.core.ports import SummaryStore, SupportsClaims
 
 
@@ -556,6 +563,63 @@ def check_finds(factory: Callable[[], _Store]) -> None:
         assert store.sessions_with("told", ['"own78"']) == ["long"], "to its end"
         many = [f"none{number}" for number in range(1_500)]
         assert store.sessions_with("told", [*many, '"own1"']) == [ODD_IDS[1]], "many words are as good as one"
+
+
+# The check of a store that searches many sessions at once.
+
+
+class _SearchingStore(TranscriptStore, SupportsSearchAcross, Protocol):
+    """A store of transcripts that searches many sessions at once."""
+
+
+def check_search_across(factory: Callable[[], _SearchingStore]) -> None:
+    """Check the promises of `SupportsSearchAcross`.
+
+    Promised: what is found, its order and its scores are those of one session that has all the messages; pages share
+    nothing and skip nothing; other sessions are not looked at.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    with closed_after(factory()) as store:
+        assert store.search_across(["none"], "walrus", 9) == [], "where nothing is stored nothing is found"
+        names = ["old", "other", "long", "odd \u00e9/\ud800", "new"]
+        sizes = dict(zip(names, (70, 90, 200, 5, 3), strict=True))
+        said = {name: [made_message(seq, _words(name, seq)) for seq in range(size)] for name, size in sizes.items()}
+        for name in names:
+            store.append(name, 0, said[name])
+        asked = [name for name in names if name != "other"]
+        places = [(name, seq) for name in asked for seq in range(sizes[name])]
+        texts = [said[name][seq] for name, seq in places]
+        store.append("together", 0, [replace(row, seq=seq, turn=seq) for seq, row in enumerate(texts)])
+        for query in ("walrus", "tea walrus", 'rare "tea walrus"', "common", "long42", "nowhere"):
+            due = [(*places[seq], score) for seq, score in store.search("together", query, 10_000)]
+            found = store.search_across([*reversed(asked), "none"], query, 10_000)
+            assert found == due, f"{query}: as in one session with all messages, got {found[:3]!a:.300}"
+            assert _pages(store, asked, query) == due, f"{query}: pages share nothing and skip nothing"
+        store.append("new", 3, [made_message(3, "walrus narwhal")])
+        assert store.search_across(asked, "narwhal", 9)[0][:2] == ("new", 3), "what is appended is found at once"
+        assert store.search_across(["old"], "narwhal", 9) == [], "in its own session only"
+        store.forget("new", Erasure((4, 0), (made_tombstone(said["new"][0]),)))
+        assert ("new", 0) not in [match[:2] for match in store.search_across(asked, "rare", 99)], "forgotten is gone"
+        try:
+            store.search_across(asked, "?!", 9)
+        except ValueError:
+            return
+        raise AssertionError("a query without a letter or digit is refused")
+
+
+def _words(name: str, seq: int) -> str:
+    """Return the text of a message: some words are in each, some in many, some in few, one in one."""
+    rare = " rare tea walrus" if seq % 67 == 0 else ""
+    return f"common {'walrus ' * (seq % 2)}{'tea ' * (seq % 7 == 0)}{name.split(maxsplit=1)[0]}{seq}{rare}"
+
+
+def _pages(store: SupportsSearchAcross, names: Sequence[str], query: str) -> list[SessionMatch]:
+    found: list[SessionMatch] = []
+    while page := store.search_across(names, query, 37, found[-1] if found else None):
+        found += page
+    return found
 
 
 # The check of a store with claims.

@@ -62,14 +62,14 @@ def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002
     return _of_ancestor(context, earlier, lambda inner: page_of(inner, earlier, rest, offset))
 
 
-def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> str:
-    """Return a page of messages of a session that is not open.
+def page_of(context: ToolContext, session_id: str, handle: str, offset: int, line: int | None = None) -> str:
+    """Return a page of messages of a session that is not open, on one of its lines; `None`: the one that is talked on.
 
     Raises:
         RecallError: nothing is stored under the id, or there is no room.
         StoreError: the store failed.
     """
-    store = LineStore(context.wired.store, session_id).to_look_up()
+    store = LineStore(context.wired.store, session_id, line).to_look_up()
     run = resolve(handle, store.head(session_id)[0], context.wired.store, session_id)
     session = SessionContext(session_id, store, context.wired.store, Renderer(context.meter, context.wired.codecs))
     page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)

@@ -30,7 +30,7 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.messages import Cost, Erasure, Record, StoredMessage
 from squidbot.memory import sessions_of
 from squidbot.services import forget
-from squidbot.testing import check_claims, check_finds, check_summary_store, check_transcript_store
+from squidbot.testing import check_claims, check_finds, check_search_across, check_summary_store, check_transcript_store
 from squidbot.testing.transcripts import made_tombstone
 from squidbot.testing.values import made_message, made_summary
 from tests.postgresql import address, connected, new_schema, one_schema, opened, relay, shared_pool, wheels_server
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
 
 
-@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_finds])
+@pytest.mark.parametrize(
+    "check", [check_transcript_store, check_summary_store, check_claims, check_finds, check_search_across]
+)
 def test_postgresql_keeps_the_promises_of_its_ports(
     postgresql: str, check: Callable[[Callable[[], Any]], None]
 ) -> None:

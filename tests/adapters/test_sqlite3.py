@@ -20,6 +20,7 @@ from squidbot.core.messages import Category, Cost, Record, StoredMessage
 from squidbot.testing import (
     check_claims,
     check_finds,
+    check_search_across,
     check_summary_store,
     check_transcript_store,
     made_message,
@@ -38,7 +39,9 @@ def stores_in(folder: Path) -> Callable[[], SqliteStore]:
     return lambda: SqliteStore(folder / f"{next(numbers)}.db")
 
 
-@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_finds])
+@pytest.mark.parametrize(
+    "check", [check_transcript_store, check_summary_store, check_claims, check_finds, check_search_across]
+)
 def test_sqlite_store_keeps_the_promises_of_its_ports(check: Callable[..., None], tmp_path: Path) -> None:
     """The public checks of the ports pass."""
     check(stores_in(tmp_path))

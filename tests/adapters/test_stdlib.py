@@ -13,10 +13,12 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import LLMError, StoreError
 from squidbot.core.messages import Completion, Cost, Erasure, Record
+from squidbot.core.recall.across import search_each
 from squidbot.testing import (
     check_claims,
     check_finds,
     check_llm,
+    check_search_across,
     check_summary_store,
     check_token_counter,
     check_transcript_store,
@@ -28,13 +30,13 @@ from squidbot.testing.models import ScriptedLLM
 from .mutants import mutant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
+    from squidbot.core.messages import SearchMatch, SessionMatch, StoredMessage, Summary
     from squidbot.core.ports import Certificate
 
 
-@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims])
+@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_search_across])
 def test_in_memory_store_keeps_the_promises_of_its_ports(check: Callable[..., None]) -> None:
     """The public checks of the ports pass."""
     check(InMemoryStore)
@@ -51,6 +53,34 @@ def test_in_memory_store_finds_sessions_by_their_records() -> None:
     )
     with pytest.raises(AssertionError, match=r"oldest first|another kind"):
         check_finds(careless)
+
+
+def test_many_sessions_are_searched_in_any_store() -> None:
+    """One after the other, where a store can't search them at once; and no session's order of results changes."""
+
+    class Plain(InMemoryStore):
+        def search_across(
+            self, session_ids: Sequence[str], query: str, limit: int, after: SessionMatch | None = None
+        ) -> list[SessionMatch]:
+            return search_each(self, session_ids, query, limit, after)
+
+    store = Plain()
+    for name in ("old", "new"):
+        store.append(name, 0, [made_message(seq, f"tea {'walrus ' * (seq % 3)}{seq}") for seq in range(200)])
+    whole = store.search_across(["old", "new"], "tea walrus", 1_000)
+    assert [match for match in whole if match.session_id == "new"] == [
+        ("new", *match) for match in store.search("new", "tea walrus", 1_000)
+    ]
+    assert whole[0].session_id == "new", "of equals, those of the later session come first"
+    pages = store.search_across(["old", "new"], "tea walrus", 150)
+    while page := store.search_across(["old", "new"], "tea walrus", 150, pages[-1]):
+        pages += page
+    assert pages == whole
+    assert len(whole) == 400
+
+    mixed = mutant(InMemoryStore, "search_across", lambda _, true, names, *more: true(["other", *names], *more))
+    with pytest.raises(AssertionError, match="as in one session"):
+        check_search_across(mixed)
 
 
 def test_in_memory_store_keeps_its_own_when_an_answer_is_changed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import squidbot
 from squidbot.cli import main
 from squidbot.cli import status as hosts
+from squidbot.cli.clients import KEYS, START, startable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +71,7 @@ def test_versions_are_those_of_the_extras() -> None:
 def test_every_plugin_is_told_of() -> None:
     """A host whose plugin is there can be asked about."""
     plugins = {path.stem for path in (ROOT / "squidbot" / "plugins").iterdir() if not path.stem.startswith("__")}
-    plugins -= {"host", "lists", "scopes", "store_tools"}  # what the plugins share
+    plugins -= {"agent_tools", "host", "lists", "scopes", "store_tools"}  # what the plugins share
     assert {host.module for host in hosts.HOSTS} == plugins
 
 
@@ -154,3 +158,115 @@ def test_a_store_that_can_t_be_read_hides_nothing_else() -> None:
     Path("mem.db").write_bytes(b"no database")
     assert set(found("--store", "mem.db")) == {host.extra for host in hosts.HOSTS}
     assert not any(one["active"] for one in found("--store", "mem.db").values())
+
+
+def clients(*arguments: str) -> dict[str, dict[str, Any]]:
+    """Return what the command's JSON says of each MCP client."""
+    done = CliRunner().invoke(main, ["status", "--json", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    return {one["client"]: one for one in json.loads(done.stdout)["clients"]}
+
+
+def test_what_a_client_starts_is_started_when_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The printed block, whole: started by the real client, it lists its tools; without asking, nothing is."""
+    monkeypatch.setenv("SQUIDBOT_AGENT_STORE", str(here / "agents.db"))
+    printed = CliRunner().invoke(main, ["mcp", "--config", "cursor"]).stdout
+    path = here / "home/.cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text(printed, encoding="utf-8")
+    plain = clients()
+    assert set(plain) == {"claude-code", "cursor", "vscode", "claude-desktop", "gemini-cli", "windsurf"}
+    assert plain["vscode"]["file"] is None
+    assert (plain["cursor"]["file"], plain["cursor"]["works"]) == (str(path), None)
+    assert not (here / "agents.db").exists()
+    found = clients("--check")["cursor"]
+    assert (found["works"], found["tools"], found["problem"]) == (True, 5, "")
+    assert "Cursor: squidbot in" in CliRunner().invoke(main, ["status"]).stdout
+
+
+def test_a_server_that_fails_says_why(here: Path) -> None:
+    """In its own last words; the command's answer is no."""
+    (here / "project/broken.db").write_text("no store at all, but words" * 99, encoding="utf-8")
+    printed = CliRunner().invoke(main, ["mcp", "--config", "claude-code", "--store", "broken.db"]).stdout
+    (here / "project/.mcp.json").write_text(printed, encoding="utf-8")
+    done = CliRunner().invoke(main, ["status", "--json", "--check"])
+    told = json.loads(done.stdout)
+    (found,) = (one for one in told["clients"] if one["client"] == "claude-code")
+    assert found["works"] is False
+    assert "broken.db" in found["problem"]
+    assert done.exit_code == 1
+    assert any(problem.startswith("Claude Code: squidbot in ") for problem in told["problems"])
+
+
+OURS = [*START, "--project", "."]
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"command": "{evil}", "args": OURS}, "by another interpreter"),
+        ({"command": "{evil}", "args": ["mcp", "squidbot"]}, "not as squidbot mcp --config writes it"),
+        ({"command": sys.executable, "args": ["-c", "squidbot; open('started.txt', 'w')"]}, "not as squidbot"),
+        ({"command": sys.executable, "args": ["-I", "-m", "squidbot", "chat"]}, "not as squidbot"),
+        ({"command": sys.executable, "args": OURS, "env": {"LD_PRELOAD": "squidbot.so"}}, "not as squidbot"),
+        ({"command": sys.executable, "args": OURS, "cwd": "/"}, "not as squidbot"),
+        ({"command": sys.executable, "args": [*OURS, "--config", "squidbot.toml"]}, "with --config"),
+        ({"command": sys.executable, "args": [*OURS, "--http", "127.0.0.1:1"]}, "with --http"),
+        ({"command": sys.executable, "args": [*OURS, "--store"]}, "with --store"),
+        ({"command": sys.executable, "args": [*OURS, "--store", "new.db"]}, "its store new.db is not there"),
+        ({"command": sys.executable, "args": [*OURS, 3]}, "with 3"),
+        ({"command": sys.executable, "args": [*OURS, ["--shared"]]}, "with ['--shared']"),
+        ({"command": [sys.executable], "args": OURS}, "by another interpreter"),
+        ({"command": "squidbot", "args": "mcp"}, "not as squidbot"),
+    ],
+)
+def test_nothing_else_that_a_project_names_is_started(here: Path, entry: dict[str, object], says: str) -> None:
+    """Anybody may have written its file."""
+    evil = here / "project" / "python"
+    evil.write_text("#!/bin/sh\ntouch started.txt\n", encoding="utf-8")
+    evil.chmod(0o755)
+    text = json.dumps({"mcpServers": {"a\nb": entry}}).replace("{evil}", str(evil))
+    (here / "project/.mcp.json").write_text(text, encoding="utf-8")
+    found = clients("--check")["claude-code"]
+    assert found["works"] is None
+    assert says in found["problem"]
+    assert "\n" not in found["server"]
+    assert sorted(path.name for path in (here / "project").iterdir()) == [".mcp.json", "python"]
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.sampled_from([sys.executable, *OURS, "squidbot", "--store"]),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.sampled_from([*KEYS, "env"]), inner),
+    max_leaves=20,
+)
+
+
+@given(entry=st.dictionaries(st.sampled_from([*KEYS, "env"]), VALUES), more=st.lists(VALUES, max_size=3))
+def test_any_entry_is_ours_or_is_told_why_not(entry: dict[str, object], more: list[object]) -> None:
+    """Whatever JSON it is made of; what is started begins as ours does."""
+    for one in (entry, {"command": sys.executable, "args": [*START, *more]}):
+        found = startable(one, Path("/nowhere"))
+        if isinstance(found, str):
+            assert found.isprintable()
+        else:
+            assert tuple(found[:5]) == START
+            assert all(isinstance(one, str) for one in found)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": 3}', '{"mcpServers": {"squidbot": []}}', "[" * 100_000])
+def test_a_file_of_another_form_names_no_server(here: Path, text: str) -> None:
+    """Nor does it fail."""
+    (here / "project/.mcp.json").write_text(text, encoding="utf-8")
+    assert clients("--check")["claude-code"]["file"] is None
+
+
+def test_claude_code_lists_servers_of_one_project_in_its_own_file(here: Path) -> None:
+    """Those of other projects are not this one's."""
+    entry = {"squidbot": {"command": "squidbot", "args": ["mcp"]}}
+    projects = {str(here / "project"): {"mcpServers": entry}, str(here): {"mcpServers": {**entry, "squidbot2": {}}}}
+    (here / "home/.claude.json").write_text(json.dumps({"projects": projects}), encoding="utf-8")
+    assert clients()["claude-code"]["server"] == "squidbot"

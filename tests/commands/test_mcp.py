@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from squidbot.cli import main
+from squidbot.cli.clients import CLIENTS, startable
 from squidbot.core.access import AccessTokens, checked_token, digest_of, read_digests
+from squidbot.plugins.agent_tools import AgentTools
 from squidbot.plugins.mcp import Squidbot
 
 HTTP = ("--store", "mem.db", "--http", "127.0.0.1:8000")
@@ -70,6 +73,66 @@ def test_this_machine_needs_none(served: list[tuple[str, str, int]], host: str) 
     assert len(served) == 1
 
 
+def test_coding_agents_have_a_store_and_a_project_of_their_own(
+    served: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The store of the agents unless one is named, in a folder of its owner's; settings of the project are not read."""
+    projects: list[str] = []
+
+    def note(self: Squidbot, host: str = "", port: int = 0, tokens: AccessTokens | None = None) -> None:
+        del host, port, tokens
+        assert isinstance(self.store_tools, AgentTools)
+        projects.append(self.store_tools.project)
+
+    monkeypatch.setattr(Squidbot, "run", note)
+    monkeypatch.setenv("SQUIDBOT_AGENT_STORE", str(tmp_path / "own" / "agents.db"))
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    (tmp_path / "squidbot.toml").write_text("[store]\npath = 3\n", encoding="utf-8")
+    assert run("--agents").exit_code == 0
+    assert (tmp_path / "own" / "agents.db").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "own").stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/work/app")
+    for arguments in (("--agents",), ("--agents", "--project", "${workspaceFolder}"), ("--agents", "--project", "/x")):
+        assert run(*arguments, "--store", "mem.db").exit_code == 0
+    assert projects == [str(tmp_path), "/work/app", "/work/app", "/x"]
+    assert served == []
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_to_paste_starts_this_interpreter_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Isolated, with an absolute path, in the client's own form; where it belongs is not among it."""
+    monkeypatch.chdir(tmp_path)
+    result = run("--config", name, "--store", "mem.db", "--answer-tokens", "9000")
+    assert result.exit_code == 0, result.output
+    written = json.loads(result.stdout)
+    ((key, servers),) = written.items()
+    assert key == ("servers" if name == "vscode" else "mcpServers")
+    entry = servers["squidbot"]
+    assert entry["command"] == sys.executable
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][:5] == ["-I", "-m", "squidbot", "mcp", "--agents"]
+    assert entry["args"][-4:] == ["--store", str(tmp_path / "mem.db"), "--answer-tokens", "9000"]
+    places = {"cursor": "${workspaceFolder}", "vscode": "${workspaceFolder}"}
+    places |= dict.fromkeys(("claude-desktop", "windsurf"), str(tmp_path))
+    assert entry["args"][5:-4] == (["--project", places[name]] if name in places else [])
+    assert ".json" in result.stderr
+    assert startable(entry, tmp_path) == f"its store {tmp_path / 'mem.db'} is not there: not started"
+    (tmp_path / "mem.db").touch()
+    assert startable(entry, tmp_path) == [one.replace("${workspaceFolder}", str(tmp_path)) for one in entry["args"]]
+    assert [*tmp_path.iterdir()] == [tmp_path / "mem.db"]
+
+
+def test_an_interpreter_that_does_not_find_squidbot_alone_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the user's own packages or a variable bring it, a client would start nothing."""
+    monkeypatch.setattr(sys, "executable", "")
+    result = run("--config", "cursor")
+    assert result.exit_code == 2
+    assert "install it into an environment of its own" in result.stderr
+    assert result.stdout == ""
+
+
 def test_a_new_token_is_shown_once_and_its_line_fits_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The line alone is on standard output; no store is opened, and no two are alike."""
     monkeypatch.chdir(tmp_path)
@@ -105,6 +168,10 @@ def test_settings_say_which_store(served: list[tuple[str, str, int]], tmp_path: 
         ([*HTTP, "--tokens", "wide"], "--tokens wide: it can't be read as UTF-8: UnicodeDecodeError"),
         ([*HTTP, "--tokens", "bad"], "bad:2: write a user and the SHA-256 of a token"),
         ([*HTTP, "--tokens", "good", "--user", "ben"], "--user names the user of SQUIDBOT_MCP_TOKEN, which is not set"),
+        (["--agents", *HTTP[2:]], "--agents is for an agent on this machine"),
+        (["--store", "mem.db", "--project", "x"], "add --agents"),
+        (["--config", "cursor", "--tokens", "good"], "--tokens is not for Cursor"),
+        (["--agents", "--answer-tokens", "5"], "5 is not in the range"),
         (["--new-token", ""], "the user's name '' is empty"),
         (["--new-token", "a\nb"], "the user's name 'a\\nb' is empty, begins with # or has unprintable characters"),
     ],

@@ -34,6 +34,7 @@ from squidbot.adapters.psycopg.search import (
 from squidbot.adapters.psycopg.server import SNAPSHOT, ServerStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage
+from squidbot.core.recall.across import JoinedPostings, SessionRanges
 from squidbot.core.recall.search import best, read_query
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
-    from squidbot.core.messages import Erasure, SearchMatch, Summary
+    from squidbot.core.messages import Erasure, SearchMatch, SessionMatch, Summary
 
     Act = Callable[[Connection[Any]], Any]
 
@@ -132,6 +133,10 @@ DROP = (
 )
 HEADS = (
     "SELECT s.id, s.messages, s.records FROM {schema}.sessions s WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s)"
+)
+SEVERAL = (
+    "SELECT s.id, s.no, s.messages FROM {schema}.sessions s "
+    "WHERE s.tenant = {schema}.tenant() AND s.key = ANY(%s) AND s.messages > 0 ORDER BY s.no"
 )
 KINDS = (
     f"SELECT r.kind, count(*) FROM (SELECT s.no {_OF}) s JOIN {{schema}}.records r ON r.session = s.no "  # noqa: S608
@@ -359,6 +364,28 @@ class PostgresqlStore(ServerStore):
         if behind >= 2 * BLOCK:  # whoever should have indexed them ended before
             self._index(session_id)
         return found
+
+    def search_across(
+        self, session_ids: Sequence[str], query: str, limit: int, after: SessionMatch | None = None
+    ) -> list[SessionMatch]:
+        """Return the messages of several sessions that answer a query, as `search` those of one that had them all.
+
+        It reads the messages behind the last full block of each: about 0.1 ms a message.
+
+        Raises:
+            ValueError: the query has no letter or digit.
+        """
+        wanted, keys = read_query(query), [_key(one) for one in session_ids]
+
+        def search(connection: Connection[Any]) -> list[SessionMatch]:
+            with self._server.transaction(connection, SNAPSHOT):
+                rows = self._server.execute(connection, SEVERAL, (keys,))
+                sessions = [(plain(name), no, messages) for name, no, messages in rows]
+                ranges = SessionRanges({name: messages for name, _, messages in sessions})
+                parts = [SessionWords(self._server, connection, *session) for session in sessions]
+                return ranges.best(wanted, JoinedPostings(parts, ranges), limit, after)
+
+        return self._server.run(search) if keys else []
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
         """Replace messages with tombstones, and replace, add and remove what the erasure names, in one transaction.

@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 import sqlite3
 import zlib
+from bisect import bisect_right
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.adapters.common.cells import COMPRESSED, json_text, plain, plain_small, stored_text
 from squidbot.adapters.sqlite3 import rows
 from squidbot.adapters.sqlite3.rows import IN_LIST
+from squidbot.core.recall.across import SessionRanges
 from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.adapters.sqlite3.rows import SessionRow
-    from squidbot.core.messages import SearchMatch, StoredMessage
+    from squidbot.core.messages import SearchMatch, SessionMatch, StoredMessage
     from squidbot.core.recall.search import SearchQuery, Word
 
 
@@ -163,6 +165,8 @@ BATCH_CHARS = 256 * 1024
 ADDED_MESSAGES = 1024
 # So many messages that are not indexed are looked through where no index may be written: about half a second.
 MOST_BACKLOG = 4_096
+# So many keys are read at once where messages of other sessions are passed over.
+MOST_KEYS = 4_096
 
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row stores them
 
@@ -331,6 +335,45 @@ def search(
         connection.execute("ROLLBACK")
 
 
+def unfinished(connection: sqlite3.Connection) -> set[int]:
+    """Return the numbers of the sessions that have messages which are not indexed.
+
+    Raises:
+        DamagedIndexError: rebuild the index.
+    """
+    with index_errors():
+        name = OF_MESSAGES.newest(connection)
+        behind = (
+            f"SELECT no FROM sessions LEFT JOIN indexed_{name} AS indexed ON indexed.session = no "  # noqa: S608  # our own
+            "WHERE sessions.messages > ifnull(indexed.messages, 0)"
+        )
+        return {no for (no,) in connection.execute(behind)}
+
+
+def search_across(
+    connection: sqlite3.Connection,
+    sessions: Sequence[SessionRow],
+    query: SearchQuery,
+    limit: int,
+    after: SessionMatch | None,
+) -> list[SessionMatch]:
+    """Return the indexed messages of several sessions, oldest first, that answer a query, as `search` does.
+
+    Raises:
+        DamagedIndexError: rebuild the index.
+    """
+    if not sessions:
+        return []
+    ranges = SessionRanges({session.session_id: session.messages for session in sessions})
+    connection.execute("BEGIN")
+    try:
+        with index_errors():
+            postings = _JoinedIndex(connection, OF_MESSAGES.newest(connection), sessions, ranges)
+            return ranges.best(query, postings, limit, after)
+    finally:
+        connection.execute("ROLLBACK")
+
+
 def search_unchanged(
     connection: sqlite3.Connection, session: SessionRow, query: SearchQuery, limit: int, after: SearchMatch | None
 ) -> list[SearchMatch]:
@@ -380,14 +423,59 @@ class _Postings:
 
     def sizes(self, seqs: Sequence[int]) -> list[int]:
         """Return the tokens of messages, in the order asked for; 0 for a missing one."""
-        found = dict(readable(self._connection, SIZES, [self._first_key + seq for seq in seqs]))
-        sizes = (found.get(self._first_key + seq) for seq in seqs)
+        keys = [*map(self._key, seqs)]
+        found = dict(readable(self._connection, SIZES, keys))
+        sizes = map(found.get, keys)
         return [size if isinstance(size, int) else 0 for size in sizes]
 
     def payloads(self, seqs: Sequence[int]) -> list[str]:
         """Return the payloads of messages, in the order asked for; an empty text for an unreadable one."""
-        found = dict(readable(self._connection, PAYLOADS, [self._first_key + seq for seq in seqs]))
-        return [_text(found.get(self._first_key + seq)) for seq in seqs]
+        keys = [*map(self._key, seqs)]
+        found = dict(readable(self._connection, PAYLOADS, keys))
+        return [_text(found.get(key)) for key in keys]
+
+    def _key(self, seq: int) -> int:
+        return self._first_key + seq
+
+
+class _JoinedIndex(_Postings):
+    """The indexed messages of several sessions, oldest first, as those of one."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, name: str, sessions: Sequence[SessionRow], ranges: SessionRanges
+    ) -> None:
+        super().__init__(connection, name, sessions[0])
+        self._sessions, self._ranges = sessions, ranges
+        self._first_keys = [session.first_key for session in sessions]
+        self.messages = ranges.messages
+
+    def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
+        """Return at most `limit` numbers below `below` of messages that have all the words, newest first."""
+        found: list[int] = []
+        match, size = _match(words), limit
+        last = self._key(below - 1) if below > 0 else 0
+        while last and len(found) < limit:
+            cells = match, self._first_key, last, size
+            keys = [key for (key,) in self._connection.execute(self._newest, cells).fetchall()]
+            found += (number for key in keys if (number := self._number(key)) is not None)
+            last = self._before(keys[-1]) if len(keys) == size else 0
+            size = min(2 * size, MOST_KEYS)  # between few sessions are many others
+        return found[:limit]
+
+    def _key(self, seq: int) -> int:
+        at, own = self._ranges.place(seq)
+        return self._first_keys[at] + own
+
+    def _number(self, key: int) -> int | None:
+        """Return the number of a message by its key; `None` if it is in none of these sessions."""
+        at = bisect_right(self._first_keys, key) - 1
+        own = key - self._first_keys[at]
+        return self._ranges.starts[at] + own if own < self._sessions[at].messages else None
+
+    def _before(self, key: int) -> int:
+        """Return the last key before one that a message of these sessions has; 0 if there is none."""
+        at = bisect_right(self._first_keys, key - 1) - 1
+        return min(key - 1, self._first_keys[at] + self._sessions[at].messages - 1) if at >= 0 else 0
 
 
 class _BacklogPostings(_Postings):

@@ -30,7 +30,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Opening, Record, StoredMessage, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 # Rows by number: one statement for any number of them, passed as JSON text.
@@ -60,6 +60,7 @@ ADD = "INSERT INTO sessions(id, hash, messages, checksum, records) VALUES(?, ?, 
 GROW = "UPDATE sessions SET messages = ?, checksum = ?, records = ? WHERE no = ?"
 LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
+ALL = "SELECT no, id, messages, checksum, records FROM sessions ORDER BY no"
 # The newest message with a time of each session; an append adds no cell to a session's row for it.
 NEWEST_KEY = (
     f"SELECT key FROM messages WHERE key BETWEEN no << {SEQ_BITS} AND (no << {SEQ_BITS}) + messages - 1 "  # noqa: S608
@@ -123,6 +124,18 @@ def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     if session_checksum(no, stored, data, noted) != check:
         raise DamagedRowError(f"the row of session {shown_id(session_id)}")
     return SessionRow(session_id, no, stored, noted)
+
+
+def find_several(connection: sqlite3.Connection, session_ids: Collection[str]) -> list[SessionRow]:
+    """Return the rows of these sessions that are there and have messages, in the order in which they were begun.
+
+    Damaged rows are left out.
+    """
+    wanted, found = {*session_ids}, list[SessionRow]()
+    for no, name, stored, check, noted in connection.execute(ALL):
+        if (session_id := plain(name)) in wanted and session_checksum(no, stored, name, noted) == check and stored:
+            found.append(SessionRow(session_id, no, stored, noted))
+    return found
 
 
 def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:

@@ -12,6 +12,7 @@ from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, Value, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.core.errors import StoreError
+from squidbot.core.recall.across import search_each
 from squidbot.core.recall.search import read_query
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.adapters.sqlite3.rows import SessionRow
-    from squidbot.core.messages import Erasure, Opening, Record, SearchMatch, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Opening, Record, SearchMatch, SessionMatch, StoredMessage, Summary
     from squidbot.core.recall.search import SearchQuery
 
 
@@ -226,6 +227,40 @@ class SqliteStore(StoreFile):
                 # Another process's first search may have begun its own index meanwhile.
                 if not attempts or not index.pending(connection, session, 0).left:
                     return index.search(connection, session, query, limit, after)
+
+    def search_across(
+        self, session_ids: Sequence[str], query: str, limit: int, after: SessionMatch | None = None
+    ) -> list[SessionMatch]:
+        """Return the messages of several sessions that answer a query, as `search` those of one that had them all.
+
+        Index the backlog of these sessions first. A store that is read only searches one session after the other.
+
+        Raises:
+            ValueError: the query has no letter or digit.
+            DamagedStoreError: the index is damaged and can't be rebuilt.
+        """
+        wanted = read_query(query)
+        if self._is_read_only:
+            return search_each(self, session_ids, query, limit, after)
+
+        def search() -> list[SessionMatch]:
+            with self._reading as connection:
+                return index.search_across(connection, rows.find_several(connection, session_ids), wanted, limit, after)
+
+        for _ in range(MOST_CATCHES):
+            if not self._indexed(lambda: self._catch_up_all(session_ids)):
+                break
+        return self._indexed(search)
+
+    def _catch_up_all(self, session_ids: Sequence[str]) -> bool:
+        """Index the next messages of each of these sessions; return whether some are left."""
+        with self._reading as connection:
+            behind = index.unfinished(connection)
+            sessions = [each for each in rows.find_several(connection, session_ids) if each.no in behind]
+        for session in sessions:
+            while self.catch_up(session.session_id):
+                pass
+        return bool(sessions)
 
     def catch_up(self, session_id: str) -> int:
         """Index the next messages, and return how many remain.

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.adapters.common.transcripts import grown_counts, refuse_gap, refuse_id, refuse_misfit, refuse_other_writer
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Erasure, Opening
+from squidbot.core.recall.across import JoinedPostings, SessionRanges
 from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Record, SearchMatch, StoredMessage, Summary
+    from squidbot.core.messages import Record, SearchMatch, SessionMatch, StoredMessage, Summary
     from squidbot.core.recall.search import Word
 
 __all__ = ["InMemoryStore"]
@@ -173,6 +174,23 @@ class InMemoryStore:
             session = self._find(session_id)
             session.terms.catch_up(session.messages)
             return best(wanted, session.terms, limit, after)
+
+    def search_across(
+        self, session_ids: Sequence[str], query: str, limit: int, after: SessionMatch | None = None
+    ) -> list[SessionMatch]:
+        """Return the messages of several sessions that answer a query, as `search` those of one that had them all.
+
+        Raises:
+            ValueError: the query has no letter or digit.
+        """
+        wanted, asked = read_query(query), {*session_ids}
+        with self._lock:
+            found = {name: session for name, session in self._sessions.items() if name in asked and session.messages}
+            for session in found.values():
+                session.terms.catch_up(session.messages)
+            ranges = SessionRanges({name: len(session.messages) for name, session in found.items()})
+            postings = JoinedPostings([session.terms for session in found.values()], ranges)
+            return ranges.best(wanted, postings, limit, after)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
         """Replace messages with tombstones, and replace, add and remove what the erasure names, all or nothing.

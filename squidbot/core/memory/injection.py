@@ -9,7 +9,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
 from squidbot.core.memory.facts import TRAIT
@@ -27,6 +27,7 @@ from squidbot.core.memory.search import (
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
 from squidbot.core.memory.words import synonyms
 from squidbot.core.plan import REMEMBERED, Section
+from squidbot.core.recall.across import SESSION_BITS
 from squidbot.core.recall.history import searched_text
 from squidbot.core.recall.search import QUERY_WORDS, UNSEARCHED, read_query
 from squidbot.core.view.renderer import fenced
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.standing import StandingFacts
     from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Cost, SearchMatch, StoredMessage
-    from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
+    from squidbot.core.ports import Codec, MemoryStore
     from squidbot.core.tokens.counters import Meter
 
 
@@ -227,11 +228,24 @@ PAUSE_SECONDS = 4 * 3600.0
 SAMPLE = 20
 
 
+class SearchedStore(Protocol):
+    """What a search reads: a store, a line of a session, or several sessions as one (`core.recall.across`)."""
+
+    def head(self, session_id: str) -> tuple[int, int]:
+        """Return (messages, records), as `TranscriptStore.head`."""
+
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
+        """Return the messages that match a query, as `TranscriptStore.search`."""
+
+    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the named messages in order, as `TranscriptStore.pick`."""
+
+
 @dataclass(frozen=True, slots=True)
 class MessageSearch:
     """Searches one session's messages; `codec` returns the codec of a tag."""
 
-    transcripts: TranscriptStore
+    transcripts: SearchedStore
     session_id: str
     codec: Callable[[str], Codec]
 
@@ -357,10 +371,12 @@ def _counts(candidates: Iterable[PreparedPassage]) -> Counter[str]:
 
 
 def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Iterable[str]) -> Iterator[Passage]:
-    """Yield messages as passages: grouped by the pauses between them, neighbours by their seqs."""
-    group, before = 0, None
+    """Yield messages as passages: grouped by sessions and the pauses in them, neighbours by their seqs."""
+    group, before, session = 0, None, 0
     for seq in sorted(rows):
         time = rows[seq].time
+        if seq >> SESSION_BITS != session:
+            group, before, session = group + 1, None, seq >> SESSION_BITS
         if time is not None:
             group += before is not None and abs(time - before) > PAUSE_SECONDS
             before = time

@@ -76,15 +76,18 @@ _EXCERPT_CHARS = 60
 _MOST_FACTS = 400
 
 _MARKED = re.compile(r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]")
+_DECISIONS = "decided?|decision|we will|agreed|plan is|chose"
 _FINDING = re.compile(
-    r"\b(?:decided?|decision|we will|root cause|turns out|agreed|confirmed|fixed by|the fix|plan is|chose)\b",
+    rf"\b(?:{_DECISIONS}|root cause|turns out|confirmed|fixed by|the fix)\b",
     re.IGNORECASE,
 )
+_ORDERS = "must|never|always|instead of|prefer|important"
 _REASON = re.compile(
-    r"\b(?:must|never|always|because|so that|the (?:problem|issue|bug|reason)|fixed|instead of|prefer|important|"
-    r"note that|remaining|todo|next steps?)\b",
+    rf"\b(?:{_ORDERS}|because|so that|the (?:problem|issue|bug|reason)|fixed|note that|remaining|todo|next steps?)\b",
     re.IGNORECASE,
 )
+_DECIDED = re.compile(rf"\b(?:{_DECISIONS})\b|{_MARKED.pattern}", re.IGNORECASE)
+_ORDERED = re.compile(rf"\b(?:{_ORDERS})\b", re.IGNORECASE)
 # What a sentence is worth for the goal or decision, the finding, or the reason in it: the first that it has.
 _SENTENCE_WEIGHTS = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
 _FILLER = re.compile(
@@ -170,6 +173,16 @@ def sentences(text: str) -> list[str]:
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     lines = [one_line(part.replace("**", "")) for part in parts]
     return [line for line in lines if sum(map(str.isalpha, line[:SENTENCE_CHARS])) >= 3]
+
+
+def decides(sentence: str) -> bool:
+    """Return whether a sentence tells a decision: "We decided ...", "[DECISION] ..."."""
+    return _DECIDED.search(sentence[:SENTENCE_CHARS]) is not None
+
+
+def orders(sentence: str) -> bool:
+    """Return whether a sentence of a user's says how something is to be done: "... must ...", "... instead of ..."."""
+    return _ORDERED.search(sentence[:SENTENCE_CHARS]) is not None
 
 
 def sentence(text: str, least: float) -> NoteUnit:

@@ -38,6 +38,8 @@ ANSWERS: Final = {
     "history": "said",
     "history_search": "said",
     "history_recall": "said",
+    "history_decided": "said",
+    "history_sessions": "said",
     "memory": "facts",
     "memory_search": "said, facts",
     "memory_add": "facts",
