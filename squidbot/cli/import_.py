@@ -118,11 +118,10 @@ def _recordings(what: Iterable[str]) -> Iterator[tuple[RecordingReader, Path]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield a path, or the files in a folder that may be recordings; a folder that is one itself alone."""
-    if not path.is_dir() or reader_of(path) is not None:
+    """Yield a file, or the files in a folder that may be recordings; nothing where there is neither."""
+    if path.is_file():
         yield path
-        return
-    for each in sorted(path.rglob("*")):
+    for each in sorted(path.rglob("*")) if path.is_dir() else ():
         if each.suffix in _ENDS and each.is_file() and not each.is_symlink():
             yield each
 

@@ -24,7 +24,9 @@ __all__ = ["text_after_compaction"]
 _MOST_TURNS: Final = 400
 # What the agent has in view behind its summary, in characters.
 _MOST_SEEN_CHARS: Final = 60_000
-RECALL: Final = 'The rest, word for word: history_search finds it, history_recall returns it, m17 as "{session}#m17".'
+RECALL: Final = (
+    'The rest, word for word: history_search finds it; history_recall returns a message by its id, "{session}#m17".'
+)
 
 
 class _Compaction(NamedTuple):

@@ -1,0 +1,165 @@
+"""`squidbot import` of recordings, as somebody types it who has used a coding agent for a while."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+from squidbot.testing.claude_code import ClaudeTranscript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Called = Callable[..., Result]
+
+SESSION = "claude-code/11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty home, in which no agent's variables are set."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "SQUIDBOT_AGENT_STORE", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def called(home: Path) -> Called:
+    """Run the command line in that home."""
+    del home
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+def _talk(home: Path, **more: Any) -> ClaudeTranscript:  # noqa: ANN401  # as the transcript has them
+    talk = ClaudeTranscript(home / ".claude" / "projects" / "-work-app", **more)
+    talk.say("Mend the parser, the key is sk-ant-REDACTEDabcdefghijklmnop")
+    talk.call("Bash", {"command": "ls"}, "parser.py", text="I look.")
+    talk.answer("Done.")
+    return talk
+
+
+def _sessions(printed: Result) -> list[tuple[str, int, int]]:
+    assert printed.exit_code == 0, printed.output
+    return [(one["session"], one["new"], one["known"]) for one in json.loads(printed.output)["sessions"]]
+
+
+def test_an_agents_name_is_enough(home: Path, called: Called) -> None:
+    """Its recordings are found, stored once in the agents' own store, and found again by the other commands."""
+    _talk(home)
+    first = called("import", "claude-code")
+    assert first.exit_code == 0, first.output
+    store = home / ".local" / "share" / "squidbot" / "agents.db"
+    assert "4 messages of 1 session imported into" in first.output
+    assert store.stat().st_mode & 0o077 == 0
+    assert store.parent.stat().st_mode & 0o077 == 0
+    again = called("import", "claude-code")
+    assert "0 messages of 0 sessions" in again.output
+    assert "1 file unchanged" in again.output
+    listed = json.loads(called("session", "list", "--json").output)["sessions"]
+    assert [(one["session"], one["messages"]) for one in listed] == [(SESSION, 4)]
+    assert "Mend the parser" in called("session", "show", SESSION).output
+
+
+def test_what_comes_later_is_added(home: Path, called: Called) -> None:
+    """The numbers say what is new, what was known, and in which session."""
+    talk = _talk(home)
+    assert _sessions(called("import", "claude-code", "--json")) == [(SESSION, 4, 0)]
+    talk.say("Thanks")
+    assert _sessions(called("import", "claude-code", "--json")) == [(SESSION, 1, 0)]
+
+
+def test_a_path_is_known_by_its_form(home: Path, called: Called) -> None:
+    """A file and a folder; the store is the one that is named."""
+    talk = _talk(home)
+    assert _sessions(called("import", str(talk.path), "--store", "own.db", "--json")) == [(SESSION, 4, 0)]
+    assert _sessions(called("import", str(home / ".claude"), "--store", "own.db", "--json")) == []
+    assert not (home / ".local").exists()
+
+
+def test_a_dry_run_counts_and_writes_nothing(home: Path, called: Called) -> None:
+    """Without a store, and beside one."""
+    talk = _talk(home)
+    assert _sessions(called("import", "claude-code", "--dry-run", "--json")) == [(SESSION, 4, 0)]
+    assert not (home / ".local").exists()
+    called("import", "claude-code")
+    talk.say("Thanks")
+    assert _sessions(called("import", "claude-code", "--dry-run", "--json")) == [(SESSION, 1, 4)]
+    assert _sessions(called("import", "claude-code", "--json")) == [(SESSION, 1, 0)]
+
+
+def test_project_and_time_choose(home: Path, called: Called) -> None:
+    """A folder means what is below it, too; a time is that of the recording's last change."""
+    _talk(home, session="a" * 8, cwd="/work/app/sub")
+    other = _talk(home, session="b" * 8, cwd="/work/apple")
+    os.utime(other.path, (1_000, 1_000))
+    assert _sessions(called("import", "claude-code", "--project", "/work/app", "--store", "p.db", "--json")) == [
+        ("claude-code/aaaaaaaa", 4, 0)
+    ]
+    assert _sessions(called("import", "claude-code", "--since", "1d", "--store", "t.db", "--json")) == [
+        ("claude-code/aaaaaaaa", 4, 0)
+    ]
+    assert len(_sessions(called("import", "claude-code", "--since", "1970-01-01", "--store", "t.db", "--json"))) == 1
+    wrong = called("import", "claude-code", "--since", "yesterday")
+    assert wrong.exit_code == 2
+    assert "write 2026-11-30, 30d, 12w or 36h" in wrong.output
+
+
+def test_secrets_are_redacted_where_that_is_asked_for(home: Path, called: Called) -> None:
+    """The words around them stay."""
+    _talk(home)
+    called("import", "claude-code", "--redact")
+    shown = called("session", "show", SESSION).output
+    assert "Mend the parser" in shown
+    assert "sk-ant" not in shown
+
+
+def test_what_is_not_understood_is_counted_and_named(home: Path, called: Called) -> None:
+    """A broken line and an unknown entry are no messages, and no silence."""
+    talk = _talk(home)
+    talk.add("an-unknown-thing")
+    with talk.path.open("a") as file:
+        file.write("{broken\n")
+    printed = called("import", "claude-code")
+    assert "1 an-unknown-thing" in printed.output
+    assert "1 broken line" in printed.output
+
+
+@pytest.mark.parametrize("what", ["claude-code", "no/such/file.jsonl"])
+def test_nothing_to_import_is_an_error_that_says_so(what: str, called: Called) -> None:
+    """Nothing is created for it."""
+    printed = called("import", what)
+    assert printed.exit_code == 4
+    assert what in printed.output
+
+
+def test_a_watch_imports_what_comes_until_it_is_stopped(home: Path) -> None:
+    """It prints a line for what it stored; Ctrl-C ends it well."""
+    talk = _talk(home)
+    command = [sys.executable, "-m", "squidbot", "import", "claude-code", "--watch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout
+        assert watching.stderr
+        assert "watching" in watching.stderr.readline()
+        talk.say("Thanks")
+        talk.answer("You are welcome.")
+        talk.say("Bye")
+        assert watching.stdout.readline() == f"{SESSION}: 3 new messages\n"
+        time.sleep(0.1)
+        watching.send_signal(signal.SIGINT)
+        rest, errors = watching.communicate(timeout=30)
+        assert watching.returncode == 0, errors
+        assert "7 messages" in rest
