@@ -63,8 +63,8 @@ def install(*, agent: str, scope: str, store: str | None, dry_run: bool) -> Resu
     edits = [install_edit(file) for file in settings_files(chosen, setup)]
     if not dry_run:
         apply(edits)
-    remarks = [edit.remark for edit in edits if edit.remark]
-    remarks += [_captured(chosen, setup), *([chosen.trust] if chosen.trust and chosen.events_of(version) else [])]
+    remarks = [*(edit.remark for edit in edits if edit.remark), _captured(chosen, setup)]
+    remarks += [chosen.trust] if chosen.trust and chosen.events_of(version) else []
     return _shown(chosen, setup, edits, remarks, dry_run=dry_run, verb="added")
 
 
@@ -141,7 +141,7 @@ def _captured(agent: CodingAgent, setup: Setup) -> str:
     return "it has no hooks, and squidbot can't read its sessions: it finds what other agents said"
 
 
-def _shown(  # noqa: PLR0913  # what both commands show
+def _shown(  # noqa: PLR0913  # all that both commands show
     agent: CodingAgent, setup: Setup, edits: Sequence[FileEdit], remarks: Sequence[str], *, dry_run: bool, verb: str
 ) -> Result:
     version = ".".join(map(str, setup.version)) if setup.version else None
@@ -168,7 +168,7 @@ def _shown(  # noqa: PLR0913  # what both commands show
             out.say(f"Next: start a new session of {agent.title}{old}")
 
     if dry_run:
-        return Result(values, "".join(redact(edit.diff()) for edit in edits), remarks=remarks)
+        return Result(values, "".join(redact(edit.diff()) for edit in edits))
     return Result(values, put)
 
 
