@@ -10,11 +10,19 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.services.agents import AGENTS, SettingsFile, Setup, Version, hook_command, read_version, settings_files
+from squidbot.services.agents import (
+    AGENTS,
+    Installation,
+    SettingsFile,
+    Version,
+    hook_command,
+    read_version,
+    settings_files,
+)
 from squidbot.services.file_edits import LARGEST_BYTES, apply
 from squidbot.services.install import install_edit, uninstall_edit
 
@@ -30,17 +38,17 @@ EVENTS += ["SubagentStop"]
 GROUP = {"hooks": [{"type": "command", "command": COMMAND, "timeout": 10}]}
 
 
-def setup(home: Path, **more: Any) -> Setup:  # noqa: ANN401  # fields of a Setup
+def setup(home: Path, **more: Any) -> Installation:  # noqa: ANN401  # fields of a Installation
     """Return an installation for a user without special variables."""
-    return Setup(PYTHON, home, {}, "linux", **more)
+    return Installation(PYTHON, home, {}, "linux", **more)
 
 
-def installed(agent: str, about: Setup) -> None:
+def installed(agent: str, about: Installation) -> None:
     """Put squidbot in."""
     apply([install_edit(file) for file in settings_files(AGENTS[agent], about)])
 
 
-def uninstalled(agent: str, about: Setup) -> None:
+def uninstalled(agent: str, about: Installation) -> None:
     """Take squidbot out."""
     apply([uninstall_edit(file) for file in settings_files(AGENTS[agent], about)])
 
@@ -259,6 +267,7 @@ def place(tmp: pytest.TempPathFactory, name: str) -> SettingsFile:
     return SettingsFile(tmp.getbasetemp() / name, ("mcpServers",), SERVER, hooks)
 
 
+@settings(max_examples=300)
 @given(document=jsons())
 def test_json_is_as_before_after_both(
     tmp_path_factory: pytest.TempPathFactory, document: tuple[str, dict[str, Any]]
@@ -391,6 +400,45 @@ def test_installing_with_other_options_replaces_ours(tmp_path: Path) -> None:
     assert files_below(tmp_path) == {".claude/settings.json": b'{"a": 1}'}
 
 
+def test_installing_again_leaves_what_stands_behind_ours(tmp_path: Path) -> None:
+    """Nothing moves: there is nothing to do."""
+    file = place_of(tmp_path, '{"a": 1}')
+    for _ in range(2):
+        edit = install_edit(file)
+        assert edit.after is not None
+        behind = edit.after.rstrip("}") + '}, "b": 2}'
+        file.path.write_text(behind)
+        assert json.loads(behind)["b"] == 2
+        assert install_edit(file).became == "unchanged"
+        file.path.write_text('{"b": 1}')
+
+
+def place_of(folder: Path, text: str) -> SettingsFile:
+    """Return a file with a server, which has this text."""
+    (folder / "x.json").write_text(text)
+    return SettingsFile(folder / "x.json", ("mcpServers",), SERVER)
+
+
+def test_last_of_two_equal_keys_counts(tmp_path: Path) -> None:
+    """As every reader of JSON has it."""
+    text = '{"mcpServers": {"x": 1}, "mcpServers": {"y": 2}}'
+    file = place_of(tmp_path, text)
+    after = install_edit(file).after or ""
+    assert json.loads(after)["mcpServers"] == {"y": 2, "squidbot": SERVER}
+    file.path.write_text(after)
+    assert uninstall_edit(file).after == text
+
+
+def test_file_with_a_comment_of_the_user_stays(tmp_path: Path) -> None:
+    """Though squidbot made it."""
+    installed("cursor", setup(tmp_path))
+    path = tmp_path / ".cursor/mcp.json"
+    path.write_text(f"// mine\n{path.read_text()}")
+    uninstalled("cursor", setup(tmp_path))
+    assert comments_out(path.read_text()).split() == ["{", "}"]
+    assert path.read_text().startswith("// mine\n")
+
+
 @pytest.mark.parametrize("server", ['{"command": "squidbot", "args": ["mcp"]}', '{"url": "http://x"}', "null"])
 def test_server_of_somebody_else_stays(tmp_path: Path, server: str) -> None:
     """It is named, and nothing is written, not even the first of two files."""
@@ -427,13 +475,19 @@ def test_wrong_settings_stop_before_anything_is_written(tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize(
-    "text", ["a = ", 'mcp_servers = {x = {command = "y"}}', "mcp_servers = 1", "[mcp_servers.squidbot]"]
+    ("text", "says"),
+    [
+        ("b = 1\na = x\n", "at line 2"),
+        ('mcp_servers = {x = {command = "y"}}', "in braces"),
+        ("mcp_servers = 1", "has to be a table"),
+        ("[mcp_servers.squidbot]", "not squidbot's own"),
+    ],
 )
-def test_wrong_toml_stops_before_anything_is_written(tmp_path: Path, text: str) -> None:
+def test_wrong_toml_stops_before_anything_is_written(tmp_path: Path, text: str, says: str) -> None:
     """Braces can't be extended, and a server of our name without our marks is somebody else's."""
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex/config.toml").write_text(text)
-    with pytest.raises(ConfigError, match=r"config\.toml"):
+    with pytest.raises(ConfigError, match=rf"config\.toml.*{says}"):
         installed("codex", setup(tmp_path))
     assert files_below(tmp_path) == {".codex/config.toml": text.encode()}
 
@@ -457,6 +511,12 @@ def test_mode_and_links_stay_and_the_backup_is_private(tmp_path: Path) -> None:
     assert backup.read_bytes() == b"{}\n"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / ".claude.json").stat().st_mode) == 0o600
+    uninstalled("claude-code", setup(tmp_path))
+    backup.write_text("old")
+    backup.chmod(0o644)
+    installed("claude-code", setup(tmp_path))
+    assert backup.read_bytes() == b"{}\n"
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
 
 
 def _folder_in_the_way(path: Path) -> None:
@@ -494,6 +554,11 @@ def test_links_of_a_project_are_refused(tmp_path: Path) -> None:
     (project / ".claude/settings.local.json").symlink_to(outside / "settings.local.json")
     with pytest.raises(ConfigError, match="symbolic link"):
         uninstalled("claude-code", setup(tmp_path, project=project))
+    (project / ".claude/settings.local.json").unlink()
+    (project / "code.json").write_text("{}")
+    (project / ".claude/settings.local.json").symlink_to(project / "code.json")
+    with pytest.raises(ConfigError, match="symbolic link"):
+        installed("claude-code", setup(tmp_path, project=project))
     (project / ".claude/settings.local.json").unlink()
     (project / ".claude/settings.local.json").write_text("{}")
     (project / ".claude/settings.local.json.squidbot-backup").symlink_to(outside / "settings.local.json")

@@ -15,7 +15,7 @@ from squidbot.adapters.common.packages import missing
 from squidbot.cli.output import Result, ResultCommand
 from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import Redactor
-from squidbot.services.agents import AGENTS, Setup, read_version, settings_files
+from squidbot.services.agents import AGENTS, Installation, read_version, settings_files
 from squidbot.services.file_edits import apply
 from squidbot.services.install import install_edit, uninstall_edit
 
@@ -127,12 +127,12 @@ def found_version(agent: CodingAgent) -> Version | None:
     return read_version(done.stdout[:1_000].decode("utf-8", errors="replace"))
 
 
-def _setup(scope: str, python: str, store: str, version: Version | None) -> Setup:
+def _setup(scope: str, python: str, store: str, version: Version | None) -> Installation:
     project = Path.cwd() if scope == "project" else None
-    return Setup(python, Path.home(), os.environ, sys.platform, store, project, version)
+    return Installation(python, Path.home(), os.environ, sys.platform, store, project, version)
 
 
-def _captured(agent: CodingAgent, setup: Setup) -> str:
+def _captured(agent: CodingAgent, setup: Installation) -> str:
     """Return a sentence on what stores the sessions of an agent."""
     if agent.events_of(setup.version):
         return "its hooks store what is said"
@@ -142,7 +142,13 @@ def _captured(agent: CodingAgent, setup: Setup) -> str:
 
 
 def _shown(  # noqa: PLR0913  # all that both commands show
-    agent: CodingAgent, setup: Setup, edits: Sequence[FileEdit], remarks: Sequence[str], *, dry_run: bool, verb: str
+    agent: CodingAgent,
+    setup: Installation,
+    edits: Sequence[FileEdit],
+    remarks: Sequence[str],
+    *,
+    dry_run: bool,
+    verb: str,
 ) -> Result:
     version = ".".join(map(str, setup.version)) if setup.version else None
     redact = Redactor().redacted

@@ -46,7 +46,7 @@ _VERSION: Final = re.compile(r"(?<![\d.])(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 Version = tuple[int, int, int]
 
 
-class Setup(NamedTuple):
+class Installation(NamedTuple):
     """What an installation is about.
 
     Attributes:
@@ -103,7 +103,7 @@ class CodingAgent(NamedTuple):
 
     name: str
     title: str
-    files: Callable[[Setup], list[SettingsFile]]
+    files: Callable[[Installation], list[SettingsFile]]
     program: str = ""
     events: Mapping[str, Version] = {}
     is_read: bool = True
@@ -120,7 +120,7 @@ def read_version(printed: str) -> Version | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def hook_command(agent: str, setup: Setup) -> str:
+def hook_command(agent: str, setup: Installation) -> str:
     """Return the line that runs our hook in a shell.
 
     Raises:
@@ -139,24 +139,24 @@ def _windows_word(word: str) -> str:
     return word if _SHELL_SAFE.fullmatch(word) else f'"{word}"'
 
 
-def _server_words(setup: Setup) -> list[str]:
+def _server_words(setup: Installation) -> list[str]:
     words = [*SERVER_WORDS, "--agents"]
     words += ["--store", setup.store] if setup.store else []
     return words + (["--project", str(setup.project)] if setup.project else [])
 
 
-def _server(setup: Setup, **more: object) -> dict[str, object]:
+def _server(setup: Installation, **more: object) -> dict[str, object]:
     """Return the MCP server as most agents write it."""
     return {**more, "command": setup.python, "args": _server_words(setup)}
 
 
-def _hooks(agent: CodingAgent, setup: Setup, **more: object) -> dict[str, object]:
+def _hooks(agent: CodingAgent, setup: Installation, **more: object) -> dict[str, object]:
     """Return a group with one hook for each event, as Claude Code, Codex and Gemini CLI write it."""
     hook = {"type": "command", "command": hook_command(agent.name, setup), "timeout": HOOK_SECONDS, **more}
     return {event: {"hooks": [hook]} for event in agent.events_of(setup.version)}
 
 
-def _claude_code(setup: Setup) -> list[SettingsFile]:
+def _claude_code(setup: Installation) -> list[SettingsFile]:
     """Return the files of Claude Code; $CLAUDE_CONFIG_DIR moves both of them."""
     moved = setup.environ.get("CLAUDE_CONFIG_DIR")
     folder = Path(moved) if moved else setup.home / ".claude"
@@ -174,7 +174,7 @@ def _repository(project: Path) -> Path:
     return next((folder for folder in (project, *project.parents) if (folder / ".git").exists()), project)
 
 
-def _codex(setup: Setup) -> list[SettingsFile]:
+def _codex(setup: Installation) -> list[SettingsFile]:
     folder = Path(setup.environ.get("CODEX_HOME") or setup.home / ".codex")
     # No shell runs it, and Codex adds a JSON object as the last argument.
     notify = [setup.python, *HOOK_WORDS, "codex", *(["--store", setup.store] if setup.store else [])]
@@ -183,13 +183,13 @@ def _codex(setup: Setup) -> list[SettingsFile]:
     return [config, SettingsFile(folder / "hooks.json", hooks=hooks)]
 
 
-def _gemini(setup: Setup) -> list[SettingsFile]:
+def _gemini(setup: Installation) -> list[SettingsFile]:
     # Its timeouts are in milliseconds.
     hooks = _hooks(AGENTS["gemini-cli"], setup, name=SERVER, timeout=HOOK_SECONDS * 1_000)
     return [SettingsFile(setup.home / ".gemini" / "settings.json", ("mcpServers",), _server(setup), hooks)]
 
 
-def _opencode(setup: Setup) -> list[SettingsFile]:
+def _opencode(setup: Installation) -> list[SettingsFile]:
     folder = Path(setup.environ.get("XDG_CONFIG_HOME") or setup.home / ".config") / "opencode"
     plain, with_comments = folder / "opencode.json", folder / "opencode.jsonc"
     server = {"type": "local", "command": [setup.python, *_server_words(setup)], "enabled": True}
@@ -197,17 +197,17 @@ def _opencode(setup: Setup) -> list[SettingsFile]:
     return [SettingsFile(plain if is_plain else with_comments, ("mcp",), server)]
 
 
-def _copilot(setup: Setup) -> list[SettingsFile]:
+def _copilot(setup: Installation) -> list[SettingsFile]:
     folder = Path(setup.environ.get("COPILOT_HOME") or setup.home / ".copilot")
     server = {**_server(setup, type="local"), "tools": ["*"]}
     return [SettingsFile(folder / "mcp-config.json", ("mcpServers",), server)]
 
 
-def _cursor(setup: Setup) -> list[SettingsFile]:
+def _cursor(setup: Installation) -> list[SettingsFile]:
     return [SettingsFile(setup.home / ".cursor" / "mcp.json", ("mcpServers",), _server(setup))]
 
 
-def _vscode(setup: Setup) -> list[SettingsFile]:
+def _vscode(setup: Installation) -> list[SettingsFile]:
     """Return the file of the default profile: mcp.json in VS Code's folder of the user."""
     if setup.platform == "win32":
         folder = Path(setup.environ.get("APPDATA") or setup.home / "AppData" / "Roaming")
@@ -233,7 +233,7 @@ AGENTS: Final = {
 }
 
 
-def settings_files(agent: CodingAgent, setup: Setup) -> list[SettingsFile]:
+def settings_files(agent: CodingAgent, setup: Installation) -> list[SettingsFile]:
     """Return the settings files of an agent, in the order in which they are written.
 
     Raises:

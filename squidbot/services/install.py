@@ -36,13 +36,9 @@ def install_edit(file: SettingsFile) -> FileEdit:
         after, had_ours = _json_with(text, file, name)
         return FileEdit(found, after, _words(file, file.hooks), had_ours)
     after, has_notify = _toml_with(text, file, name)
-    remark = (
-        ""
-        if has_notify
-        else f"{name} has a notify of its own, which stays; `squidbot import codex --watch` does the same"
-    )
+    kept = f"{name} has a notify of its own, which stays; `squidbot import codex --watch` does the same"
     had_ours = text is not None and without_blocks(text) != text
-    return FileEdit(found, after, _words(file, {}, has_notify=has_notify), had_ours, remark)
+    return FileEdit(found, after, _words(file, {}, has_notify=has_notify), had_ours, "" if has_notify else kept)
 
 
 def uninstall_edit(file: SettingsFile) -> FileEdit:
@@ -57,8 +53,8 @@ def uninstall_edit(file: SettingsFile) -> FileEdit:
     if text is None:
         return FileEdit(found, None)
     if file.path.suffix == ".toml":
-        after = _toml_without(text, name)
-        return FileEdit(found, after, _words(file, {}, has_notify=True) if after != text else ())
+        after, has_notify = _toml_without(text, name)
+        return FileEdit(found, after, _words(file, {}, has_notify=has_notify) if after != text else ())
     paths = [path for path, _ in _ours(JsonSource(text, name).value, file)]
     events = dict.fromkeys(str(path[1]) for path in paths if path[0] == "hooks")
     server = file if any(path[0] != "hooks" for path in paths) else file._replace(servers=())
@@ -185,12 +181,13 @@ def _toml_with(text: str | None, file: SettingsFile, name: str) -> tuple[str, bo
     return after, bool(top)
 
 
-def _toml_without(text: str, name: str) -> str | None:
-    """Return a TOML text without our blocks; `None` if squidbot made the file, and nothing else is in it."""
-    parsed(text, name)
+def _toml_without(text: str, name: str) -> tuple[str | None, bool]:
+    """Return a TOML text without our blocks, and whether notify was in them.
+
+    `None`: squidbot made the file, and nothing else is in it.
+    """
     after = without_blocks(text)
-    parsed(after or "", name)
-    return after
+    return after, _NOTIFY in parsed(text, name) and _NOTIFY not in parsed(after or "", name)
 
 
 def _table(value: Mapping[str, object], key: str, name: str) -> Mapping[str, object]:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SPACE: Final = " \t\r\n"
-_TEXT: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_COMMENT: Final = re.compile(rf"{_TEXT}|//[^\r\n]*+|/\*.*?\*/", re.DOTALL)
+# One that does not end goes up to the end of all, so that no place is read twice.
+_TEXT: Final = r'"[^"\\]*+(?:\\.[^"\\]*+|(?!))*+(?:"|\\?\Z)'
+_COMMENT: Final = re.compile(rf"{_TEXT}|//[^\r\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_TEXT}|,(?=[ \t\r\n]*+[}}\]])", re.DOTALL)
 _TOKEN: Final = re.compile(rf"{_TEXT}|[{{}}\[\],:]", re.DOTALL)
 _VISIBLE: Final = re.compile(r"[^\r\n]")
