@@ -31,6 +31,8 @@ COMMANDS = {
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),
     "model": ("cli.model", "Show a model's memory use and the largest window that fits."),
     "import": ("cli.import_", "Import sessions of coding agents, or files of `store export`."),
+    "install": ("cli.install", "Give a coding agent squidbot's memory: its MCP server and hooks."),
+    "uninstall": ("cli.install", "Take squidbot out of a coding agent's settings again."),
     "mcp": ("cli.mcp", "Serve memory and history to clients of the Model Context Protocol."),
     "view": ("cli.view", "Look into a store in the browser: sessions, requests, facts."),
 }

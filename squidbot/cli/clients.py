@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import missing
+from squidbot.cli.install import checked_python
 from squidbot.core.errors import ConfigError
 from squidbot.core.text import clip, line, one_line
+from squidbot.services.agents import START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# How a client starts our server: isolated, so that no folder and no variable brings other code.
-START: Final = ("-I", "-m", "squidbot", "mcp", "--agents")
 # The options that may stand behind it, with a value and without. None reads settings, which may name code.
 WITH_VALUE: Final = frozenset({"--project", "--store", "--answer-tokens", "--user"})
 FLAGS: Final = frozenset({"--shared"})
@@ -103,23 +103,8 @@ def block(client: Client, options: Sequence[str] = (), project: str = "") -> str
     folder = project or client.folder
     places = ["--project", folder if folder == WORKSPACE else str(Path(folder).resolve())] if folder else []
     entry: dict[str, object] = {"type": "stdio"} if client.typed else {}
-    entry |= {"command": interpreter(), "args": [*START, *places, *options]}
+    entry |= {"command": checked_python(), "args": [*START, *places, *options]}
     return json.dumps({client.key: {"squidbot": entry}}, indent=2, ensure_ascii=False)
-
-
-def interpreter() -> str:
-    """Return the path of this interpreter, which finds squidbot when it is started with -I.
-
-    Raises:
-        ConfigError: it does not.
-    """
-    finds = "import importlib.util, sys; sys.exit(importlib.util.find_spec('squidbot') is None)"
-    if not sys.executable or subprocess.run([sys.executable, "-I", "-c", finds], check=False).returncode:  # noqa: S603  # our own
-        raise ConfigError(
-            f"{sys.executable or 'this interpreter'} -I does not find squidbot: install it into an environment of its "
-            "own (python -m venv), and run squidbot from there; -I leaves out PYTHONPATH and a user's packages"
-        )
-    return sys.executable
 
 
 def entries(client: Client, folder: Path, home: Path) -> Iterator[ServerEntry]:

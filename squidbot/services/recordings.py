@@ -64,8 +64,6 @@ _DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_
 
 def default_store() -> Path:
     """Return the store for the sessions of coding agents, where no other is named: one file for each user."""
-    if named := os.environ.get("SQUIDBOT_AGENT_STORE"):
-        return Path(named)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "squidbot" / "agents.db"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "squidbot" / "agents.db"

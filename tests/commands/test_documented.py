@@ -80,6 +80,8 @@ PRINTED = [
     ["store", "copy", "kept.db", "moved.db"],
     ["store", "forget-user", "ann", "--yes"],
     ["store", "sweep", "--older-than", "1d", "--dry-run"],
+    ["install", "claude-code", "--dry-run"],
+    ["uninstall", "claude-code", "--dry-run"],
 ]
 # Keys whose values are named by somebody else: by tools of a host, lines of a budget, a form of messages, by
 # llama.cpp, by the groups of a report.
@@ -212,8 +214,11 @@ def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> 
 
 
 @pytest.mark.parametrize("arguments", PRINTED, ids=" ".join)
-def test_every_key_of_json_is_documented(copied: Callable[..., Result], arguments: list[str]) -> None:
+def test_every_key_of_json_is_documented(
+    copied: Callable[..., Result], arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One object, each of its keys, and of those in it, on the page."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     name = " ".join(arguments[:2]) if " ".join(arguments[:2]) in SECTIONS else arguments[0]
     _prepare(name, arguments, copied)
     if name == "memory":

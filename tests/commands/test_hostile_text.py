@@ -60,7 +60,7 @@ CALLS: dict[str, list[list[str]]] = {
 }
 # These show nothing that was said, or ask before they do: copies, servers, sizes, changes by hand.
 OTHERS = {
-    *("chat", "import", "mcp", "model size", "config", "replay", "view"),
+    *("chat", "import", "install", "mcp", "model size", "config", "replay", "uninstall", "view"),
     *("session compact", "session forget", "session restore", "session snapshot", "session undo"),
     *(
         "store backup",

@@ -30,7 +30,7 @@ SESSION = "claude-code/11111111-2222-4333-8444-555555555555"
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty home, in which no agent's variables are set."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "SQUIDBOT_AGENT_STORE", "XDG_DATA_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

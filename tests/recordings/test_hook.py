@@ -244,13 +244,13 @@ def test_it_runs_isolated_and_reads_nothing_of_the_project(tmp_path: Path) -> No
     (project / "squidbot.toml").write_text("[store]\npath = 'stranger.db'\n")
     store = tmp_path / "a.db"
     command = [sys.executable, "-I", "-m", "squidbot.hook", "claude-code", "--store", str(store)]
-    environ = {**os.environ, "PYTHONPATH": str(project), "SQUIDBOT_AGENT_STORE": str(project / "stranger.db")}
+    environ = {**os.environ, "PYTHONPATH": str(project), "XDG_DATA_HOME": str(project)}
     done = subprocess.run(
         command, input=talk.event("Stop"), text=True, capture_output=True, check=False, cwd=project, env=environ
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert _texts(store) == ["Hello"]
-    assert not (project / "stranger.db").exists()
+    assert not [*project.rglob("*.db")]
 
 
 def _long_talk(talk: ClaudeTranscript) -> None:

@@ -1,0 +1,196 @@
+"""`squidbot install` and `uninstall`: squidbot's MCP server and hooks in the settings of a coding agent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from squidbot.adapters.common.files import make_folder
+from squidbot.adapters.common.packages import missing
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.cli.output import Result, ResultCommand
+from squidbot.core.errors import ConfigError
+from squidbot.core.redaction import Redactor
+from squidbot.services.agents import AGENTS, Installation, read_version, settings_files
+from squidbot.services.file_edits import apply
+from squidbot.services.install import install_edit, uninstall_edit
+from squidbot.services.recordings import default_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.cli.printer import Printer
+    from squidbot.services.agents import CodingAgent, Version
+    from squidbot.services.file_edits import FileEdit
+
+# An agent in JavaScript takes a second to say its version.
+VERSION_SECONDS: Final = 20
+# As the agent will start it: without the working directory and PYTHONPATH.
+_CHECK: Final = (
+    "import importlib.util as u; print(*(int(u.find_spec(name) is not None) for name in ('squidbot', 'mcp')))"
+)
+
+
+def _options(command: Callable[..., Result]) -> Callable[..., Result]:
+    """Add what both commands take."""
+    for option in (
+        click.option("--dry-run", is_flag=True, help="Show the changes, and write nothing."),
+        click.option("--user", "scope", flag_value="user", default="user", help="For all projects; the default."),
+        click.option("--project", "scope", flag_value="project", help="For the project in this folder alone."),
+        click.argument("agent", metavar="AGENT", type=click.Choice(list(AGENTS))),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(cls=ResultCommand)
+@click.option("--store", metavar="FILE.db", help="The store.  [default: one for all coding agents of this user]")
+@_options
+def install(*, agent: str, scope: str, store: str | None, dry_run: bool) -> Result:
+    """Give a coding agent squidbot's MCP server, and hooks that store what is said.
+
+    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Other settings stay as they are.
+    """
+    if store is not None and "://" in store:
+        raise click.UsageError("--store: the hooks need a file")
+    chosen = AGENTS[agent]
+    python = checked_python()
+    version = found_version(chosen)
+    # The store is named in each command: a project's settings can set variables, and so move the usual place.
+    place = Path(os.path.abspath(store or default_store()))  # noqa: PTH100  # links stay
+    setup = _setup(scope, python, str(place), version)
+    edits = [install_edit(file) for file in settings_files(chosen, setup)]
+    if not dry_run:
+        make_folder(place.parent)
+        SqliteStore(place).close()
+        apply(edits)
+    remarks = [*(edit.remark for edit in edits if edit.remark), _captured(chosen, setup)]
+    remarks += [chosen.trust] if chosen.trust and chosen.events_of(version) else []
+    return _shown(chosen, setup, edits, remarks, dry_run=dry_run, verb="added")
+
+
+@click.command(cls=ResultCommand)
+@_options
+def uninstall(*, agent: str, scope: str, dry_run: bool) -> Result:
+    """Take squidbot's MCP server and hooks out of a coding agent's settings; what was stored stays.
+
+    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Other settings stay as they are.
+    """
+    chosen = AGENTS[agent]
+    setup = _setup(scope, sys.executable, "", None)
+    edits = [uninstall_edit(file) for file in settings_files(chosen, setup)]
+    if not dry_run:
+        apply(edits)
+    return _shown(chosen, setup, edits, [], dry_run=dry_run, verb="removed")
+
+
+def checked_python(python: str | None = None) -> str:
+    """Return the absolute path of this interpreter, or of another one, if squidbot and its MCP server start with it.
+
+    Raises:
+        ConfigError: they don't, as agents will start them.
+    """
+    python = os.path.abspath(python or sys.executable or "python")  # noqa: PTH100  # a link is a virtual environment's
+    try:
+        done = subprocess.run(  # noqa: S603  # this interpreter
+            [python, "-I", "-c", _CHECK], capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"{python} does not start: {error}") from error
+    found = done.stdout.split()
+    if found[:1] != ["1"]:
+        raise ConfigError(
+            f"{python} finds squidbot only by PYTHONPATH or in this folder, where coding agents do not look; install "
+            "it: pip install . in your clone"
+        )
+    if found[1:] != ["1"]:
+        raise ConfigError(missing("mcp"))
+    return python
+
+
+def found_version(agent: CodingAgent) -> Version | None:
+    """Return the version of the agent on PATH; `None` if there is none, or it does not say."""
+    program = shutil.which(agent.program) if agent.program else None
+    # Windows looks into the working directory first: what a repository has there is not run.
+    if program is None or not Path(program).is_absolute() or Path(program).parent == Path.cwd():
+        return None
+    try:
+        done = subprocess.run(  # noqa: S603  # the user's own agent
+            [program, "--version"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            cwd=Path.home(),
+            check=False,
+            timeout=VERSION_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return read_version(done.stdout[:1_000].decode("utf-8", errors="replace"))
+
+
+def _setup(scope: str, python: str, store: str, version: Version | None) -> Installation:
+    project = Path.cwd() if scope == "project" else None
+    return Installation(python, Path.home(), os.environ, sys.platform, store, project, version)
+
+
+def _captured(agent: CodingAgent, setup: Installation) -> str:
+    """Return a sentence on what stores the sessions of an agent."""
+    if agent.events_of(setup.version):
+        return "its hooks store what is said"
+    if agent.is_read:
+        return f"it has no hooks: `squidbot import {agent.name} --watch` stores what is said"
+    return "it has no hooks, and squidbot can't read its sessions: it finds what other agents said"
+
+
+def _shown(  # noqa: PLR0913  # all that both commands show
+    agent: CodingAgent,
+    setup: Installation,
+    edits: Sequence[FileEdit],
+    remarks: Sequence[str],
+    *,
+    dry_run: bool,
+    verb: str,
+) -> Result:
+    version = ".".join(map(str, setup.version)) if setup.version else None
+    redact = Redactor().redacted
+    values: dict[str, object] = {
+        "agent": agent.name,
+        "version": version,
+        "project": str(setup.project) if setup.project else None,
+        "dry_run": dry_run,
+        "files": [_file_values(edit, redact(edit.diff()) if dry_run else None) for edit in edits],
+        "remarks": list(remarks),
+    }
+
+    def put(out: Printer) -> None:
+        found = f" {version}" if version else ", version unknown" if agent.program and verb == "added" else ""
+        out.heading(f"{agent.title}{found}")
+        for edit in edits:
+            what = "nothing to do" if edit.became == "unchanged" else f"{verb} {' and '.join(edit.entries)}"
+            out.say(f"{edit.found.path}: {what}", indent="  ")
+        for remark in remarks:
+            out.say(remark, indent="  ")
+        if verb == "added" and not dry_run:
+            old = f"; what is there already: squidbot import {agent.name}" if agent.is_read else ""
+            out.say(f"Next: start a new session of {agent.title}{old}")
+
+    if dry_run:
+        return Result(values, "".join(redact(edit.diff()) for edit in edits))
+    return Result(values, put)
+
+
+def _file_values(edit: FileEdit, diff: str | None) -> dict[str, Any]:
+    is_kept = edit.became not in {"unchanged", "new"} and edit.backup.exists()
+    return {
+        "path": str(edit.found.path),
+        "became": edit.became,
+        "entries": list(edit.entries),
+        "backup": str(edit.backup) if is_kept else None,
+        "diff": diff,
+    }

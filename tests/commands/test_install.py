@@ -1,0 +1,126 @@
+"""`squidbot install` and `uninstall`, with a home and an agent of their own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+from squidbot.cli.install import checked_python
+from squidbot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose Claude Code says its version."""
+    for name in ("bin", "home", "project"):
+        (tmp_path / name).mkdir()
+    program(tmp_path / "bin" / "claude", "echo '2.1.75 (Claude Code)'")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "home"
+
+
+def program(path: Path, line: str) -> None:
+    """Write a program of one line."""
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+def run(*arguments: str) -> Result:
+    """Run the command line."""
+    return CliRunner().invoke(main, arguments)
+
+
+def test_one_command_installs_and_one_removes(home: Path) -> None:
+    """A list of files, what comes next, and nothing left."""
+    done = run("install", "claude-code")
+    assert done.exit_code == 0, done.output
+    assert "Claude Code 2.1.75" in done.output
+    assert "SubagentStop" in done.output
+    assert "PostCompact" not in done.output
+    assert "squidbot import claude-code" in done.output
+    hook = json.loads((home / ".claude/settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
+    assert shlex.split(hook["command"])[0] == sys.executable
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["squidbot"]
+    assert server["command"] == sys.executable
+    assert "nothing to do" in run("install", "claude-code").output
+    assert run("uninstall", "claude-code").exit_code == 0
+    assert [path for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_dry_run_shows_the_change_without_secrets_and_writes_nothing(home: Path) -> None:
+    """A unified diff, which names the file."""
+    (home / ".claude.json").write_text('{\n  "token": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"\n}\n')
+    done = run("install", "claude-code", "--dry-run")
+    assert f"+++ {home / '.claude.json'}\n" in done.output
+    assert '\n+  "mcpServers": {\n' in done.output
+    assert "ghp_" not in done.output
+    assert [path.name for path in home.rglob("*")] == [".claude.json"]
+
+
+def test_json_says_what_was_done(home: Path) -> None:
+    """The version, the files, the copies."""
+    (home / ".claude.json").write_text("{}")
+    made = json.loads(run("install", "claude-code", "--project", "--store", "mem.db", "--json").output)
+    assert (made["agent"], made["version"], made["dry_run"]) == ("claude-code", "2.1.75", False)
+    assert made["project"] == str(home.parent / "project")
+    assert [(one["became"], one["backup"]) for one in made["files"]] == [
+        ("new", None),
+        ("changed", str(home / ".claude.json.squidbot-backup")),
+    ]
+
+
+def test_agent_of_the_working_directory_is_not_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository can't have a program of its own started."""
+    program(home.parent / "project" / "claude", "touch ran; echo 1.0.0")
+    monkeypatch.setenv("PATH", f"{home.parent / 'project'}:/usr/bin:/bin")
+    assert json.loads(run("install", "claude-code", "--json").output)["version"] is None
+    assert not (home.parent / "project" / "ran").exists()
+
+
+def test_wrong_use_says_what_to_do(home: Path) -> None:
+    """Exit code 2, one line, and nothing written."""
+    for arguments in (["emacs"], ["cursor", "--project"], ["codex", "--store", "postgresql://x/y"]):
+        done = run("install", *arguments)
+        assert done.exit_code == 2, done.output
+    (home / ".claude.json").write_text("{")
+    done = run("install", "claude-code")
+    assert done.exit_code == 2
+    assert f"{home / '.claude.json'}:1: it is not JSON" in done.output
+    assert not (home / ".claude").exists()
+
+
+@pytest.mark.parametrize(
+    ("prints", "says"),
+    [("echo 0 1", "PYTHONPATH"), ("echo 1 0", "extra mcp"), ("exit 1", "PYTHONPATH"), ("sleep 0; echo", "PYTHONPATH")],
+)
+def test_interpreter_that_does_not_find_squidbot_is_refused(tmp_path: Path, prints: str, says: str) -> None:
+    """It would fail in every hook."""
+    program(tmp_path / "python", prints)
+    with pytest.raises(ConfigError, match=says):
+        checked_python(str(tmp_path / "python"))
+
+
+def test_interpreter_is_asked_as_agents_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the working directory nor PYTHONPATH counts."""
+    (tmp_path / "squidbot.py").write_text("")
+    (tmp_path / "mcp.py").write_text("")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="only by PYTHONPATH"):
+        checked_python(str(tmp_path / "bare" / "bin" / "python"))
