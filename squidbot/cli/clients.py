@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.adapters.common.packages import missing
 from squidbot.cli.install import checked_python
-from squidbot.core.errors import ConfigError
 from squidbot.core.text import clip, line, one_line
 from squidbot.services.agents import START
 

@@ -96,7 +96,12 @@ def checked_python(python: str | None = None) -> str:
     Raises:
         ConfigError: they don't, as agents will start them.
     """
-    python = os.path.abspath(python or sys.executable or "python")  # noqa: PTH100  # a link is a virtual environment's
+    if not (python or sys.executable):
+        raise ConfigError(
+            "this Python does not know its own path, which coding agents need; install squidbot into an environment of "
+            "its own (python -m venv), and run it from there"
+        )
+    python = os.path.abspath(python or sys.executable)  # noqa: PTH100  # a link is a virtual environment's
     try:
         done = subprocess.run(  # noqa: S603  # this interpreter
             [python, "-I", "-c", _CHECK], capture_output=True, text=True, check=False, timeout=60
@@ -106,8 +111,8 @@ def checked_python(python: str | None = None) -> str:
     found = done.stdout.split()
     if found[:1] != ["1"]:
         raise ConfigError(
-            f"{python} finds squidbot only by PYTHONPATH or in this folder, where coding agents do not look; install "
-            "it: pip install . in your clone"
+            f"{python} finds squidbot only by PYTHONPATH, in this folder or among a user's packages, where agents "
+            "do not look; install it into an environment of its own (python -m venv)"
         )
     if found[1:] != ["1"]:
         raise ConfigError(missing("mcp"))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.transcript.recordings import Recording
+    from squidbot.core.transcript.recordings import SourceSession
     from squidbot.plugins.host import HostRuntime
     from squidbot.tools.session import ToolContext
     from squidbot.tools.tool import Answer
@@ -105,7 +105,7 @@ class AgentSession(NamedTuple):
 
     name: str
     messages: int
-    recording: Recording | None
+    recording: SourceSession | None
     last: float
 
 
@@ -126,7 +126,7 @@ class AgentTools(StoreTools):
         self.project = str(written)
         # Agents record the folder as they were started in it: by a link, or not.
         self._folders = {_comparable(str(written)), _comparable(str(written.resolve()))}
-        self._known: dict[str, tuple[int, Recording | None]] = {}
+        self._known: dict[str, tuple[int, SourceSession | None]] = {}
         self._beginnings: dict[str, float] = {}
         super().__init__(hosted, scope, answer_tokens=answer_tokens)
 
@@ -300,7 +300,7 @@ class AgentTools(StoreTools):
         """Return the id of a session of the project; raises as `_chosen`."""
         return self._chosen(session_id, everywhere=False)[0].name
 
-    def _recording(self, name: str, messages: int) -> Recording | None:
+    def _recording(self, name: str, messages: int) -> SourceSession | None:
         """Return where a session is from, as it was when it last got messages."""
         known = self._known.get(name)
         if known is None or known[0] != messages:
@@ -313,7 +313,7 @@ class AgentTools(StoreTools):
             self._beginnings[name] = max(map(_time, self._wired.store.pick(name, [0])), default=-math.inf)
         return self._beginnings[name]
 
-    def _is_of_project(self, recording: Recording | None) -> bool:
+    def _is_of_project(self, recording: SourceSession | None) -> bool:
         """Return whether an agent worked in the project's folder, or below it. No file is looked at."""
         if recording is None or not recording.project:
             return False
@@ -412,7 +412,7 @@ def _safe(name: str) -> str:
     return one_line(harmless(name))
 
 
-def _project(recording: Recording | None) -> str:
+def _project(recording: SourceSession | None) -> str:
     return f", in {clip(one_line(recording.project), PLACE_CHARS)}" if recording and recording.project else ""
 
 

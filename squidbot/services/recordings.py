@@ -451,7 +451,7 @@ class _SessionWriter:
 
 def _categorized(message: Message, category: Category | None) -> Message:
     """Return a message as what its reader says it is: a program's text in the user's role is no person's."""
-    if category is None or message.results:
+    if category is None or (message.results and category is not Category.ERROR):
         return message
     return replace(message, category=Category.AUTOMATED if message.role == "user" else category)
 

@@ -169,7 +169,7 @@ def clients(*arguments: str) -> dict[str, dict[str, Any]]:
 
 def test_what_a_client_starts_is_started_when_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The printed block, whole: started by the real client, it lists its tools; without asking, nothing is."""
-    monkeypatch.setenv("SQUIDBOT_AGENT_STORE", str(here / "agents.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(here / "own"))
     printed = CliRunner().invoke(main, ["mcp", "--config", "cursor"]).stdout
     path = here / "home/.cursor/mcp.json"
     path.parent.mkdir()

@@ -85,12 +85,12 @@ def test_coding_agents_have_a_store_and_a_project_of_their_own(
         projects.append(self.store_tools.project)
 
     monkeypatch.setattr(Squidbot, "run", note)
-    monkeypatch.setenv("SQUIDBOT_AGENT_STORE", str(tmp_path / "own" / "agents.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
     (tmp_path / "squidbot.toml").write_text("[store]\npath = 3\n", encoding="utf-8")
     assert run("--agents").exit_code == 0
-    assert (tmp_path / "own" / "agents.db").stat().st_mode & 0o077 == 0
-    assert (tmp_path / "own").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "own" / "squidbot" / "agents.db").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "own" / "squidbot").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/work/app")
     for arguments in (("--agents",), ("--agents", "--project", "${workspaceFolder}"), ("--agents", "--project", "/x")):
         assert run(*arguments, "--store", "mem.db").exit_code == 0
@@ -129,7 +129,7 @@ def test_an_interpreter_that_does_not_find_squidbot_alone_is_told_of(monkeypatch
     monkeypatch.setattr(sys, "executable", "")
     result = run("--config", "cursor")
     assert result.exit_code == 2
-    assert "install it into an environment of its own" in result.stderr
+    assert "python -m venv" in result.stderr
     assert result.stdout == ""
 
 

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 
 import squidbot
 from squidbot.core.transcript.lines import COURSE, HEAD, LINE, Course, Head, Line
-from squidbot.core.transcript.recordings import RECORDING, Recording, session_name
+from squidbot.core.transcript.recordings import RECORDING, SourceSession, session_name
 from squidbot.plugins.mcp import Squidbot
 from squidbot.testing import made_message
 
@@ -56,8 +56,8 @@ def record(
     records: Sequence[Record] = (),
 ) -> str:
     """Store a session as an import does, and return its id."""
-    name = session_name("claude-code", str(project), source)
-    told = Recording("claude-code", source, str(project), title)
+    name = session_name("claude-code", source)
+    told = SourceSession("claude-code", source, str(project), title)
     store.append(name, 0, said(texts, start), [RECORDING.record(0, told), *records])
     return name
 
@@ -385,7 +385,7 @@ def test_wrong_arguments_are_told_in_a_sentence(agents: Agents) -> None:
         ({"query": "?!"}, "nothing to look for"),
         ({"query": "walrus", "since": "soon"}, "'soon' is no day; write it as 2026-10-03"),
         ({"query": "walrus", "offset": -1}, "out of range"),
-        ({"query": "walrus", "session": "none"}, "is called 'none'; newest: claude-code/app-"),
+        ({"query": "walrus", "session": "none"}, "is called 'none'; newest: claude-code/"),
         ({"query": "walrus", "all": "perhaps"}, "all must be true or false"),
     ):
         assert says in agents.refused("history_search", **arguments)
