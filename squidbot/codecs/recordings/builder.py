@@ -21,6 +21,8 @@ __all__ = ["GrowingFile", "MessageSource", "SessionBuilder", "dump_name", "finis
 
 # Hostile files name kinds of entries without end.
 _MOST_KINDS: Final = 100
+# A message is read again for each call that it is given.
+_MOST_CALLS: Final = 100
 
 
 class MessageSource(NamedTuple):
@@ -65,6 +67,9 @@ class SessionBuilder:
         self._messages: list[RecordedMessage] = []
         self._read: list[Message] = []
         self._ids: set[str] = set()
+        self._repeats: Counter[str] = Counter()
+        # The place of the model's newest message.
+        self._answer = -1
         self._waiting: Counter[str] = Counter()
         self._counted: list[tuple[int, str]] = []
 
@@ -84,18 +89,44 @@ class SessionBuilder:
             return self._refused("messages that cannot be read", source.line)
         if wrong := self._wrong_results(read):
             return self._refused(wrong, source.line)
-        own, number = identifier, 1
+        own = identifier
         while not own or own in self._ids:
-            number += 1
-            own = f"{identifier}~{number}"
+            self._repeats[identifier] += 1
+            own = f"{identifier}~{self._repeats[identifier] + 1}"
         self._ids.add(own)
         self._waiting.subtract(read.results)
         self._waiting.update(call.id for call in read.calls)
         behind = None if source.parent == self.tip else source.parent
         self._messages.append(RecordedMessage(own, made, behind, time, source.model, source.category, source.line))
         self._read.append(read)
+        self._answer = len(self._read) - 1 if read.role == "assistant" else self._answer
         self.tip = own
         return own
+
+    def give_usage(self, usage: Mapping[str, object]) -> bool:
+        """Give the newest message of the model its usage, which was recorded behind it; `False` without such a one."""
+        if self._answer < 0:
+            return False
+        message = self._messages[self._answer]
+        self._messages[self._answer] = message._replace(value={**message.value, "usage": usage})
+        return True
+
+    def give_call(self, identifier: str, call: dict[str, object]) -> bool:
+        """Give the model's newest message one call more, which was recorded behind it; `False` if it is another one."""
+        if self._answer < 0:
+            return False
+        message, read = self._messages[self._answer], self._read[self._answer]
+        given = message.value.get("tool_calls") if message.id == identifier else None
+        if not isinstance(given, list) or len(given) >= _MOST_CALLS:
+            return False
+        value = {**message.value, "tool_calls": [*given, call]}
+        try:
+            self._read[self._answer] = made = self._codec.to_message(value)
+        except ValueError:
+            return False
+        self._waiting.update(each.id for each in made.calls[len(read.calls) :])
+        self._messages[self._answer] = message._replace(value=value)
+        return True
 
     def count(self, what: str, line: int = 0) -> None:
         """Count an entry that becomes no message."""

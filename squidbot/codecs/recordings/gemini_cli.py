@@ -112,7 +112,9 @@ class _Chat:
         self._known: dict[str, object] = {}
         # By id: the newest version, its first line, the id in front of it, and whether the program made it.
         self._messages: dict[str, tuple[dict[str, object], int, str, bool]] = {}
+        # The ids of the current messages, and the places that ids have or had among them.
         self._current: list[str] = []
+        self._places: dict[str, int] = {}
         self._odd: list[tuple[int, str]] = []
 
     def built(self) -> SessionBuilder:
@@ -141,8 +143,8 @@ class _Chat:
 
     def _take(self, value: dict[str, object], line: int) -> None:
         if isinstance(back := value.get("$rewindTo"), str):
-            at = self._current.index(back) if back in self._messages and back in self._current else 0
-            del self._current[at:]
+            at = self._places.get(back, 0)
+            del self._current[at if self._current[at : at + 1] == [back] else 0 :]
         elif isinstance(changed := value.get("$set"), dict):
             self._learn(changed, line, is_made=True)
         elif "sessionId" in value:
@@ -167,6 +169,7 @@ class _Chat:
             return
         parent = self._current[-1] if self._current else START
         self._messages[name] = (value, line, parent, is_made)
+        self._places[name] = len(self._current)
         self._current.append(name)
 
     def _project(self) -> str:
@@ -189,8 +192,10 @@ def _say(made: SessionBuilder, name: str, value: dict[str, object], source: Mess
         return before
     if what == "user":
         return _add_user(made, name, said, source)
-    calls = [mapping(each) for each in items(value.get("toolCalls"))]
-    asked = {text(each.get("id")) or f"{name}/{at}": each for at, each in enumerate(calls)}
+    asked: dict[str, dict[str, object]] = {}
+    for at, each in enumerate(items(value.get("toolCalls"))):
+        own = text(get(each, "id"))
+        asked[own if own and own not in asked else f"{name}/{at}"] = mapping(each)
     inside = [chat.call(*each) for each in said.calls if each[0] not in asked]
     called = [chat.call(own, text(each.get("name")), each.get("args")) for own, each in asked.items()]
     told = [f"{text(get(each, 'subject'))}\n{text(get(each, 'description'))}" for each in items(value.get("thoughts"))]
