@@ -57,7 +57,7 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     events = _Events(path)
     for entry in file:
         events.take(entry)
-    return finished(events.built(), file, is_over=is_over)
+    return finished(events.built(is_over=is_over), file, is_over=is_over)
 
 
 class _Events:
@@ -79,7 +79,7 @@ class _Events:
         self._called: dict[str, set[str]] = {}
         self._started: dict[str, tuple[str, str]] = {}
 
-    def built(self) -> list[SessionBuilder]:
+    def built(self, *, is_over: bool) -> list[SessionBuilder]:
         """Return the sessions: the main one first.
 
         Raises:
@@ -87,7 +87,7 @@ class _Events:
         """
         if not self._is_form:
             raise TranscriptError(str(self._path), None, "is no recording of Copilot CLI: it has none of its events")
-        for agent, waiting in self._thoughts.items():
+        for agent, waiting in self._thoughts.items() if is_over else ():
             for _, line in waiting:
                 self._agent(agent).count("assistant.reasoning events", line)
         for agent, made in self._agents.items():

@@ -9,9 +9,11 @@ parent: a second one behind the same parent is a branch. A subgraph's namespace 
 from __future__ import annotations
 
 import importlib
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
+from squidbot.codecs.jsontext import DEEPEST_LEVELS
 from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.recordings import START
 from squidbot.codecs.recordings.builder import MessageSource, SessionBuilder, finished, place_name
@@ -143,19 +145,25 @@ class _Messages:
         # By the id and the digest of a message: its id in the session. By checkpoint: its newest message.
         self._known: dict[tuple[str, str], str] = {}
         self._tips: dict[str, str] = {}
+        # By the address of a message that was read, which is the same in each checkpoint: it, and its id.
+        self._read: dict[int, tuple[object, str]] = {}
 
     def take(self, own: str, parent: str, messages: Sequence[object], stamp: object) -> None:
         """Read the messages of a checkpoint."""
         before = START
         for at, each in enumerate(messages):
-            data = _data(each)
-            # What a summary takes the place of stays: it stands behind what was said until then.
-            behind = before or self._tips.get(parent, START)
-            name = text(data.get("id")) or place_name(at, data)
-            key = (name, digest(data))
-            if key not in self._known:
-                self._known[key] = self._add(name, data, behind, stamp)
-            before = self._known[key] or before
+            if id(each) not in self._read:
+                # What a summary takes the place of stays: it stands behind what was said until then.
+                behind = before or self._tips.get(parent, START)
+                data = mapping(_plain(_data(each)))
+                name = text(data.get("id")) or place_name(at, data)
+                key = (name, digest(data))
+                if key not in self._known:
+                    self._known[key] = self._add(name, data, behind, stamp)
+                    self._read[id(each)] = (each, self._known[key])
+                before = self._known[key] or before
+            else:
+                before = self._read[id(each)][1] or before
         self._tips[own] = before or self._tips.get(parent, START)
 
     def _add(self, name: str, data: dict[str, object], parent: str, stamp: object) -> str:
@@ -176,6 +184,17 @@ def _data(message: object) -> dict[str, object]:
         kind = text(names[-1] if names else "").removesuffix("Message").removesuffix("MessageChunk").lower()
         return {"type": kind, **mapping(given["kwargs"])}
     return given
+
+
+def _plain(value: object, depth: int = 0) -> object:
+    """Return a value of MessagePack as one of JSON: bytes and what lies too deep as what they are."""
+    if isinstance(value, dict) and depth < DEEPEST_LEVELS:
+        return {str(key): _plain(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple) and depth < DEEPEST_LEVELS:
+        return [_plain(inner, depth + 1) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else f"({type(value).__name__})"
 
 
 def _usage(usage: object) -> dict[str, object] | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "is_form", "places", "read"]
 
-NAME: Final = "openai"
+NAME: Final = "openai-dump"
 
 _ROLES: Final = ("assistant", "developer", "function", "system", "tool", "user")
 _SAID: Final = ("content", "tool_calls", "function_call")
