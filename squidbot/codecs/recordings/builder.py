@@ -183,12 +183,14 @@ class SessionBuilder:
 class GrowingFile:
     """The entries of a file of JSON lines, from its first: what stands before a position says where new ones belong.
 
-    A file that is one object is one entry, at line 0, and has no position: it is written anew each time.
+    A file that is one value has no lines and no position: it is written anew each time. An object is one entry.
 
     Attributes:
         unread: what is no entry, behind the position.
         after: the number of lines in front of the position.
+        value: the one value of a file; `None` if it has lines.
         has_lines: whether it has lines, and not one value.
+        is_read: whether nothing stands behind the position.
     """
 
     def __init__(self, path: Path, start: Position | None) -> None:
@@ -204,20 +206,27 @@ class GrowingFile:
         start = start or Position()
         self._path, self._size = path, size
         self._start = Position() if start.offset > size else start
-        self._alone = whole(path)
+        self.is_read = self._start.offset == size > 0
+        self.value = None if self.is_read else whole(path)
         self._ends = [Position()]
-        self.has_lines = self._alone is None
+        self.has_lines = self.value is None
         self.after = self._start.line if self.has_lines else 0
         self.unread: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Entry]:
         """Yield its entries in order."""
-        if isinstance(self._alone, dict):
-            yield Entry(self._alone, 0, self._size)
+        if isinstance(self.value, dict):
+            yield Entry(self.value, 0, self._size)
         for entry in self._entries() if self.has_lines else ():
             tip = text(entry.value.get("id")) or self._ends[-1].tip
             self._ends.append(Position(entry.end, tip, entry.line))
             yield entry
+
+    def values(self) -> Iterator[tuple[object, int]]:
+        """Yield the items of a list, or the values of its entries, each with its line; 0 without lines."""
+        if isinstance(self.value, list):
+            yield from ((each, 0) for each in self.value)
+        yield from ((entry.value, entry.line) for entry in self)
 
     def position(self, before: int | None) -> Position:
         """Return the position in front of a line, or behind all that was read; a file of one value has none."""
@@ -241,17 +250,30 @@ def finished(
 
     `grows`: the model's last message may still get more.
     """
-    opened = {at: None if is_over else each.open_at(grows=grows) for at, each in enumerate(builders)}
+    opened = [None if is_over else each.open_at(grows=grows) for each in builders]
     if file is None or not file.has_lines:
-        return [each.built(0, None, opened[at]) for at, each in enumerate(builders)]
-    lines = [builders[at].line_at(place) for at, place in opened.items() if place is not None]
-    before = min(lines) if lines else None
-    found = [each.built(file.after, before, None) for each in builders]
-    if found:
+        found = [each.built(0, None, until) for each, until in zip(builders, opened, strict=True)]
+    else:
+        lines = [each.line_at(at) for each, at in zip(builders, opened, strict=True) if at is not None]
+        before = min(lines, default=None)
+        found = [each.built(file.after, before, None) for each in builders]
+        position = file.position(before)
+        for session in found:
+            session.position = position
+    if found and file is not None:
         found[0].unread.update(file.unread)
-    position = file.position(before)
+    return _named_apart(found)
+
+
+def _named_apart(found: list[RecordedSession]) -> list[RecordedSession]:
+    """Return sessions with ids of their own, none of which is its own parent."""
+    seen: Counter[str] = Counter()
     for session in found:
-        session.position = position
+        seen[session.id] += 1
+        if seen[session.id] > 1:
+            session.id = f"{session.id}~{seen[session.id]}"
+        if session.parent == session.id:
+            session.parent = ""
     return found
 
 

@@ -48,12 +48,14 @@ def places(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
-    """Return the session behind a position, and those of its sub-agents.
+    """Return what is behind a position, of the session and of its sub-agents; nothing if nothing is.
 
     Raises:
         TranscriptError: the file can't be read, or holds no events of Copilot CLI.
     """
     file = GrowingFile(path, start)
+    if file.is_read:
+        return []
     events = _Events(path)
     for entry in file:
         events.take(entry)
@@ -68,10 +70,10 @@ class _Events:
         self._path = path
         self._main = SessionBuilder(NAME, chat.CODEC, own)
         self._agents = {"": self._main}
-        # The newest message of each agent, by the agent's id: behind each event, in front of it, and now.
-        self._behind: dict[str, Mapping[str, str]] = {}
-        self._before: dict[str, Mapping[str, str]] = {}
-        self._tips: Mapping[str, str] = {}
+        # The main agent's newest message: behind each event, in front of it, and now. Sub-agents have no branches.
+        self._behind: dict[str, str] = {}
+        self._before: dict[str, str] = {}
+        self._tip = START
         self._model = ""
         self._is_form = False
         # By agent: reasoning that came before its message, as (text, line); by agent: the calls that were announced.
@@ -102,16 +104,16 @@ class _Events:
         event, data, line = entry.value, mapping(entry.value.get("data")), entry.line
         kind, own = text(event.get("type")), text(event.get("id"))
         self._is_form |= kind.startswith(_KINDS)
-        self._tips = before = self._behind.get(text(event.get("parentId")), self._tips)
+        self._tip = before = self._behind.get(text(event.get("parentId")), self._tip)
         agent = text(event.get("agentId")) or text(data.get("parentToolCallId"))
         if kind == "session.snapshot_rewind" and text(data.get("upToEventId")) in self._before:
-            self._tips = self._before[text(data["upToEventId"])]
+            self._tip = self._before[text(data["upToEventId"])]
         else:
-            source = MessageSource(before.get(agent, START), event.get("timestamp"), line=line)
-            if tip := self._say(kind, own or f"line {line}", agent, data, source):
-                self._tips = {**before, agent: tip}
+            source = MessageSource(None if agent else before, event.get("timestamp"), line=line)
+            tip = self._say(kind, own or f"line {line}", agent, data, source)
+            self._tip = tip if tip and not agent else before
         if own:
-            self._before[own], self._behind[own] = before, self._tips
+            self._before[own], self._behind[own] = before, self._tip
 
     def _agent(self, agent: str) -> SessionBuilder:
         if agent not in self._agents:

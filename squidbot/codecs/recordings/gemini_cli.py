@@ -21,7 +21,6 @@ from squidbot.codecs.recordings.builder import (
     finished,
     place_name,
 )
-from squidbot.codecs.recordings.lines import whole
 from squidbot.codecs.recordings.values import count, get, items, label, mapping, spelled, text
 from squidbot.core.errors import TranscriptError
 from squidbot.core.messages import Category
@@ -75,14 +74,14 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     Raises:
         TranscriptError: the file can't be read, or is none of them.
     """
-    alone = whole(path)
+    file = GrowingFile(path, start)
+    alone = file.value
     if isinstance(alone, list) and any(map(_is_prompt, alone)):
         return _logs(path, alone)
     for contents in [alone] if isinstance(alone, list) else [get(alone, key) for key in _HISTORIES]:
         if _holds_contents(contents):
             return finished([_checkpoint(path, items(contents))], is_over=is_over)
-    file = GrowingFile(path, start)
-    return finished([_Chat(path, file).built()], file, is_over=is_over, grows=True)
+    return [] if file.is_read else finished([_Chat(path, file).built()], file, is_over=is_over, grows=True)
 
 
 def _joined(home: Path, named: str) -> Path:

@@ -19,7 +19,6 @@ from squidbot.codecs.recordings.builder import (
     finished,
     place_name,
 )
-from squidbot.codecs.recordings.lines import whole
 from squidbot.codecs.recordings.values import get, items, label, mapping, spelled, text
 from squidbot.core.errors import TranscriptError
 from squidbot.core.messages import Category
@@ -70,11 +69,10 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     Raises:
         TranscriptError: the file can't be read, or is no such dump.
     """
-    alone = whole(path)
-    file = None if isinstance(alone, list) else GrowingFile(path, start)
-    given = (
-        [_Given(each) for each in items(alone)] if file is None else [_Given(each.value, each.line) for each in file]
-    )
+    file = GrowingFile(path, start)
+    if file.is_read:
+        return []
+    given = [_Given(*each) for each in file.values()]
     if any(_is_message(each.value) for each in given):
         made = _listed(dump_name(path), given, "")
         return finished([made], file, is_over=is_over, grows=made.session.codec == _RESPONSES.tag)
@@ -95,7 +93,7 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     for line in odd:
         found[0].count("unknown entries", line)
     # A conversation on a line is whole.
-    return finished(found, file, is_over=is_over or (file is not None and file.has_lines))
+    return finished(found, file, is_over=is_over or file.has_lines)
 
 
 def _own(tree: object) -> object:

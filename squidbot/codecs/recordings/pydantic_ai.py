@@ -13,7 +13,6 @@ from squidbot.codecs.recordings.builder import (
     finished,
     place_name,
 )
-from squidbot.codecs.recordings.lines import whole
 from squidbot.codecs.recordings.values import get, items, mapping, text
 from squidbot.core.errors import TranscriptError
 
@@ -48,11 +47,11 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
         TranscriptError: the file can't be read, or holds no message of pydantic-ai.
     """
     made = SessionBuilder(NAME, PydanticAI(), dump_name(path))
-    alone = whole(path)
-    file = None if isinstance(alone, list) else GrowingFile(path, start)
-    given = ((each, 0) for each in items(alone)) if file is None else ((each.value, each.line) for each in file)
+    file = GrowingFile(path, start)
+    if file.is_read:
+        return []
     has_some = False
-    for at, (value, line) in enumerate(given):
+    for at, (value, line) in enumerate(file.values()):
         if not _is_message(value):
             made.count("unknown entries", line)
             continue

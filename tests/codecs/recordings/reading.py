@@ -118,6 +118,7 @@ def read_or_refused(read: Callable[[], list[RecordedSession]]) -> list[RecordedS
         return []
     for session in found:
         checked(session)
+    assert len({each.id for each in found}) == len(found)
     return found
 
 

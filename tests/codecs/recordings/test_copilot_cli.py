@@ -145,6 +145,14 @@ def test_read_gives_sub_agents_sessions_of_their_own(tmp_path: Path, mark: str) 
     ]
 
 
+def test_read_tells_a_sub_agent_with_the_id_of_its_session_apart(tmp_path: Path) -> None:
+    """No session is its own parent."""
+    main, helper = copilot_cli.read(
+        written(named(tmp_path), [START, event("e1", "user.message", {"content": "x"}, "e0", agentId="s-1")])
+    )
+    assert (main.id, main.parent, helper.id, helper.parent) == ("s-1", "", "s-1~2", "s-1")
+
+
 def test_read_makes_a_message_of_a_call_that_nobody_announced(tmp_path: Path) -> None:
     """The user's own, or one of an older version; its result stands behind it."""
     done = event("e2", "tool.execution_complete", {"toolCallId": "c9", "result": "text"}, "e1")
