@@ -74,7 +74,7 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
         name = dump_name(path, get(value, "instance_id"))
     if not any(map(_is_event, listed)):
         raise TranscriptError(str(path), None, "is no recording of OpenHands: it has none of its events")
-    events = _Stream(name)
+    events = _EventReader(name)
     for at, event in enumerate(listed):
         events.take(at, event)
     return finished(events.builders, is_over=is_over)
@@ -99,7 +99,7 @@ def _is_event(value: object) -> bool:
     return isinstance(get(value, "kind"), str) and isinstance(get(value, "id"), str)
 
 
-class _Stream:
+class _EventReader:
     """The events of a conversation, and the sessions that they make: the agent's, and that of each delegate."""
 
     def __init__(self, name: str) -> None:
