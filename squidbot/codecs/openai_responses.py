@@ -100,7 +100,7 @@ def _part_text(part: Item) -> str:
     name = "refusal" if part.get("type") == "refusal" else "text"
     if part.get("type") in _SHOWN:
         return ""
-    if part.get("type") not in {*_WORDS, "refusal"}:
+    if part.get("type") not in (*_WORDS, "refusal"):
         return jsontext.write(part)
     return as_text(part.get(name, ""), f"{name} of a {part['type']}")
 
@@ -116,7 +116,8 @@ def answers(item: Item) -> bool:
 def calls_of(items: Sequence[Item]) -> list[Item]:
     """Return the items that call a tool and have no answer among the others, unlike the provider's own tools."""
     answered = {item["call_id"] for item in items if answers(item) and isinstance(item["call_id"], str)}
-    return [item for item in items if "call_id" in item and not answers(item) and item["call_id"] not in answered]
+    calling = [item for item in items if "call_id" in item and not answers(item)]
+    return [item for item in calling if not isinstance(item["call_id"], str) or item["call_id"] not in answered]
 
 
 def call_of(item: Item) -> ToolCall:
@@ -220,7 +221,7 @@ def _piece(part: Item) -> Words | Media:
         return media_from(where, "application/pdf", part.get("filename"))
     if part.get("type") in _SHOWN:
         return Words(told(Media(str(part["type"]).removeprefix("input_"))))
-    return Words(_part_text(part) if part.get("type") in {*_WORDS, "refusal"} else jsontext.write(bare(part)))
+    return Words(_part_text(part) if part.get("type") in (*_WORDS, "refusal") else jsontext.write(bare(part)))
 
 
 def _output(outcome: ToolResult) -> object:

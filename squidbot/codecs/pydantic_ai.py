@@ -77,7 +77,8 @@ class PydanticAI(PartwiseForm):
         parts = self._parts(obj)
         if any(map(self._is_result, parts)):
             return "tool"
-        return "system" if {part.get("part_kind") for part in parts} == {"system-prompt"} else "user"
+        is_system = bool(parts) and all(part.get("part_kind") == "system-prompt" for part in parts)
+        return "system" if is_system else "user"
 
     def _made(self, role: str, text: str) -> Block:
         if role not in _KINDS:
@@ -174,7 +175,7 @@ def _item_text(item: object) -> str:
 
 def _is_media(item: object) -> bool:
     what = item.get("kind") if isinstance(item, dict) else None
-    return what in _ADDRESSES or what in ("binary", "uploaded-file")
+    return what in (*_ADDRESSES, "binary", "uploaded-file")
 
 
 def _media_tokens(item: object) -> int:

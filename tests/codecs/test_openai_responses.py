@@ -246,6 +246,7 @@ def test_extra_tokens_counts_what_the_text_does_not_show(obj: dict[str, object],
             "name of a function_call is missing",
         ),
         ({"type": "function_call_output", "call_id": "", "output": "x"}, "call_id of a function_call_output is empty"),
+        ({"type": "function_call", "call_id": [1], "name": "x"}, "call_id of a function_call is a list"),
         ({"type": "item_reference", "id": "msg_1"}, "names what only the provider holds"),
         ({"role": "user", "content": "hi", "timestamp": "noon"}, "timestamp 'noon'"),
     ],
@@ -263,3 +264,10 @@ def test_decode_raises_a_value_error_when_the_payload_is_anything(payload: str) 
     except ValueError:
         return
     assert message.payload == payload
+
+
+def test_decode_takes_a_part_of_a_type_that_is_none() -> None:
+    """It counts as its JSON, as parts of unknown types do."""
+    message = CODEC.decode('{"role": "user", "content": [{"type": ["a"]}]}')
+    assert message.text == '{"type": ["a"]}'
+    assert CODEC.portable(message.payload).role == "user"

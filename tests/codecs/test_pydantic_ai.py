@@ -167,3 +167,13 @@ def test_what_is_no_message_is_refused(wrong: str, why: str) -> None:
     check_refused(CODEC, wrong, why)
     with pytest.raises(ValueError, match="unknown role 'poet'"):
         CODEC.to_message({"role": "poet", "content": "O!"})
+
+
+def test_a_part_of_a_kind_that_is_none_counts_as_its_json() -> None:
+    """As parts of unknown kinds do, and so do items of a content."""
+    wrong = (
+        '{"kind": "request", "parts": [{"part_kind": ["a"]}, {"part_kind": "user-prompt", "content": [{"kind": []}]}]}'
+    )
+    message = CODEC.decode(wrong)
+    assert message.role == "user"
+    assert message.text == '{"part_kind": ["a"]}\n{"kind": []}'
