@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import stat
@@ -36,6 +37,8 @@ __all__ = [
 MOST_BYTES: Final = 32 * 1024 * 1024
 # A line of more values is left out: a gigabyte of objects can stand in so many bytes.
 _MOST_VALUES: Final = 2_000_000
+# Lines behind so many are left out: 100,000 messages of Claude Code have some 300,000.
+_MOST_LINES: Final = 1_000_000
 # Entries without a message are counted by at most so many names, of so many characters: files choose them.
 _MOST_NAMES: Final = 100
 _NAME_CHARS: Final = 40
@@ -73,6 +76,9 @@ def entries(path: Path, start: Position, unread: Counter[str], having: Sequence[
             file.seek(start.offset)
             end, number = start.offset, start.line
             while raw := file.readline(MOST_BYTES):
+                if number >= _MOST_LINES:
+                    unread[f"files with more than {_MOST_LINES:,} lines"] += 1
+                    return
                 number += 1
                 end += len(raw)
                 is_whole = raw.endswith(b"\n")
@@ -181,7 +187,8 @@ def stamp_of(value: object) -> tuple[float | None, object]:
 
 
 def _object(raw: bytes) -> dict[str, object] | None:
-    if _is_dense(raw):
+    text = raw.strip()
+    if not text.startswith((b"{", codecs.BOM_UTF8)) or not text.endswith(b"}") or _is_dense(raw):
         return None
     try:
         value = jsontext.parse(raw.decode("utf-8-sig"))
