@@ -118,12 +118,18 @@ def _recordings(what: Iterable[str]) -> Iterator[tuple[RecordingReader, Path]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield a file, or the files in a folder that may be recordings; nothing where there is neither."""
-    if path.is_file():
+    """Yield a file, or the recordings in a folder: files, and folders that are one; nothing where there is neither."""
+    if path.is_file() or (path.is_dir() and reader_of(path) is not None):
         yield path
-    for each in sorted(path.rglob("*")) if path.is_dir() else ():
-        if each.suffix in _ENDS and each.is_file() and not each.is_symlink():
-            yield each
+        return
+    for folder, names, files in os.walk(path):
+        here = [*map(Path(folder).joinpath, sorted(names))]
+        whole = [one for one in here if not one.is_symlink() and reader_of(one) is not None]
+        yield from whole
+        names[:] = [one.name for one in here if one not in whole]
+        for each in map(Path(folder).joinpath, sorted(files)):
+            if each.suffix in _ENDS and each.is_file() and not each.is_symlink():
+                yield each
 
 
 def _changed(path: Path) -> float:

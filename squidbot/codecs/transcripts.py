@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.fields import kind, read_entries, read_usage
+from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.codecs.recordings import START, readers
 from squidbot.codecs.recordings.lines import first_values
 from squidbot.core.errors import TranscriptError
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "read_transcripts"]
 
-_Codec: TypeAlias = AnthropicMessages | OpenAIChat | OpenAIResponses
+_Codec: TypeAlias = AnthropicMessages | OpenAIChat | OpenAIResponses | PydanticAI | LangChain
 
 _CODECS: Final[dict[str, _Codec]] = {
-    codec.tag: codec for codec in (AnthropicMessages(), OpenAIChat(), OpenAIResponses())
+    codec.tag: codec for codec in (AnthropicMessages(), OpenAIChat(), OpenAIResponses(), PydanticAI(), LangChain())
 }
 
+# The reader of dumps in OpenAI's form: this module reads these itself, and says in which line they are wrong.
+OWN: Final = "openai-dump"
 # The limit on a session's id (see `ports.TranscriptStore`).
 _LONGEST_ID_CHARS: Final = 1024
 
@@ -141,7 +145,8 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
 
 def _conversations(file: pathlib.Path, name: str) -> Iterator[RawTalk]:
     """Yield the conversations of a file."""
-    if file.is_file() and not any(map(_is_own, first_values(file))) and (reader := readers.reader_of(file)):
+    reader = readers.reader_of(file) if file.is_file() and not any(map(_is_own, first_values(file))) else None
+    if reader is not None and reader.NAME != OWN:
         yield from _recorded(reader.read(file), name)
         return
     entries = read_entries(file)

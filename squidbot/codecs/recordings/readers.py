@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["RecordingReader", "agents", "reader", "reader_of", "recordings"]
 
 # The modules in this folder, in the order in which they are asked whether they know a file.
-_MODULES: Final = ("claude_code", "codex")
+_MODULES: Final = (
+    "claude_code",
+    "codex",
+    "gemini_cli",
+    "opencode",
+    "copilot_cli",
+    "swe_agent",
+    "openhands",
+    "langgraph",
+    "pydantic_ai",
+    "openai_dump",
+)
 
 
 class RecordingReader(Protocol):
@@ -55,19 +66,25 @@ def reader(agent: str) -> RecordingReader:
 
 
 def reader_of(path: Path) -> RecordingReader | None:
-    """Return the reader of a file by its structure; `None` if no reader knows it.
+    """Return the reader of a file by its structure, or of a folder that is one recording; `None` if none knows it.
 
     Raises:
         TranscriptError: the file can't be read.
     """
+    if path.is_dir():
+        return next((each for each in map(reader, agents()) if _says(each, "is_folder", path)), None)
     values = first_values(path)
     return next((each for each in map(reader, agents()) if _knows(each, path, values)), None)
 
 
 def _knows(each: RecordingReader, path: Path, values: Sequence[object]) -> bool:
-    # A reader of databases has this function, too.
-    is_database = getattr(each, "is_database", None)
-    return each.is_form(values) or (not values and is_database is not None and is_database(path))
+    return each.is_form(values) or (not values and _says(each, "is_database", path))
+
+
+def _says(each: RecordingReader, name: str, path: Path) -> bool:
+    """Return what a function says of a path which only readers of folders, or of databases, have."""
+    function = getattr(each, name, None)
+    return function is not None and function(path)
 
 
 def recordings(agent: str, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from squidbot.codecs.recordings import (
+    claude_code,
+    codex,
     copilot_cli,
     gemini_cli,
     langgraph,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 READERS: list[ModuleType] = [
+    claude_code,
+    codex,
     copilot_cli,
     gemini_cli,
     langgraph,
@@ -62,6 +66,9 @@ CONTENT = {"role": "user", "parts": [{"text": "Hi"}]}
 
 # The name of its agent, "" for those whose readers are tested elsewhere; the values of a file; whether in lines.
 FORMS: dict[str, tuple[str, list[Any], bool]] = {
+    "claude code": ("claude-code", CLAUDE_CODE, True),
+    "codex": ("codex", CODEX, True),
+    "former codex": ("codex", FORMER_CODEX, True),
     "gemini chat": ("gemini-cli", test_gemini_cli.WHOLE, False),
     "gemini chat in lines": ("gemini-cli", test_gemini_cli.LINES, True),
     "gemini logs": ("gemini-cli", [[LOG]], False),
@@ -84,9 +91,6 @@ FORMS: dict[str, tuple[str, list[Any], bool]] = {
     "openai items": ("openai-dump", test_openai_dump.ITEMS, True),
     "openai request": ("openai-dump", [{"input": test_openai_dump.ITEMS}], False),
     "chatgpt": ("openai-dump", [[test_openai_dump.TREE]], False),
-    "claude code": ("", CLAUDE_CODE, True),
-    "codex": ("", CODEX, True),
-    "former codex": ("", FORMER_CODEX, True),
     "nothing": ("", [{}], True),
     "an empty list": ("", [[]], False),
     "a configuration": ("", [{"name": "x", "version": "1", "dependencies": {}, "time": 1}], False),
