@@ -122,7 +122,9 @@ class _Head(NamedTuple):
 
 
 def _head(path: Path) -> _Head:
-    first = [entry.value for entry in islice(entries(path, Position(), Counter()), _FIRST_ENTRIES)]
+    keys = ("type", "sessionId", "cwd", "agentId", "isSidechain")
+    found = islice(entries(path, Position(), Counter()), _FIRST_ENTRIES)
+    first = [{key: entry.value.get(key) for key in keys} for entry in found]
     session = next(filter(None, (text_of(one, "sessionId") for one in first)), "")
     project = next(filter(None, (text_of(one, "cwd") for one in first)), "")
     agent = next((text_of(one, "agentId") for one in first if one.get("isSidechain") is True), "")
@@ -308,12 +310,7 @@ class _Recording:
         stamp = stamp_of(event.get("timestamp"))[1]
         if stamp is not None:
             value["timestamp"] = stamp
-        try:
-            if len(_blocks(value["content"])) > _MOST_BLOCKS:
-                raise ValueError("more blocks than any answer has")
-            if not isinstance(value["content"], str):
-                _CODEC.to_message(value)
-        except ValueError:
+        if not _is_message(value):
             self.unread["broken messages"] += 1
             return None
         return value
@@ -469,6 +466,16 @@ def _queue_step(queue: deque[str], event: Mapping[str, object]) -> str:
         case "dequeue" | "remove" if queue:
             return queue.popleft()
     return ""
+
+
+def _is_message(value: dict[str, object]) -> bool:
+    content = value["content"]
+    if isinstance(content, list) and len(content) > _MOST_BLOCKS:
+        return False
+    try:
+        return isinstance(content, str) or bool(_CODEC.to_message(value))
+    except ValueError:
+        return False
 
 
 def _blocks(content: object) -> list[dict[str, object]]:

@@ -131,13 +131,9 @@ class _Rollout:
         self.is_lost = False
         self._start = start
         self._at = start
-        head = [_line(entry.value) for entry in islice(entries(path, Position(), Counter()), _FIRST_ENTRIES)]
-        meta = next((line.payload for line in head if line.kind == "session_meta"), {})
-        self.session = RecordedSession(NAME, text_of(meta, "id") or path.stem, _CODEC.tag)
-        self.session.project = next(filter(None, (text_of(line.payload, "cwd") for line in head)), "")
-        self.session.parent = _parent_of(meta)
+        self.session = RecordedSession(NAME, path.stem, _CODEC.tag)
         # Events repeat what items say, unless there are no items.
-        self._has_items = any(line.kind == "response_item" for line in head)
+        self._has_items = self._read_head(path)
         self._has_meta = start.offset > 0
         self._model = _model_before(path, start)
         # The newest step and its items, until something stands behind it.
@@ -149,6 +145,19 @@ class _Rollout:
         self._turns: list[str | None] = []
         self._tip: str | None = None if start.offset else START
         self._back: ReadPoint | None = None
+
+    def _read_head(self, path: Path) -> bool:
+        """Read what the first lines say of the session; return whether items are among them."""
+        session, has_meta, has_items = self.session, False, False
+        for entry in islice(entries(path, Position(), Counter()), _FIRST_ENTRIES):
+            line = _line(entry.value)
+            has_items = has_items or line.kind == "response_item"
+            session.project = session.project or text_of(line.payload, "cwd")
+            if line.kind == "session_meta" and not has_meta:
+                has_meta = True
+                session.id = text_of(line.payload, "id") or session.id
+                session.parent = _parent_of(line.payload)
+        return has_items
 
     def take(self, entry: Entry) -> None:
         """Read the next line."""

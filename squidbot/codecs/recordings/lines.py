@@ -36,7 +36,7 @@ __all__ = [
 # A line, or a file of one value, that is longer is left out: Claude Code's pictures are at most some 5 MB of base64.
 MOST_BYTES: Final = 32 * 1024 * 1024
 # A line of more values is left out: a gigabyte of objects can stand in so many bytes.
-_MOST_VALUES: Final = 2_000_000
+_MOST_VALUES: Final = 1_000_000
 # Lines behind so many are left out: 100,000 messages of Claude Code have some 300,000.
 _MOST_LINES: Final = 1_000_000
 # Entries without a message are counted by at most so many names, of so many characters: files choose them.
