@@ -22,7 +22,6 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.codecs.recordings import START, readers
-from squidbot.codecs.recordings.lines import first_values
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
 
 def _conversations(file: pathlib.Path, name: str) -> Iterator[RawTalk]:
     """Yield the conversations of a file."""
-    reader = readers.reader_of(file) if file.is_file() and not any(map(_is_own, first_values(file))) else None
+    reader = readers.reader_of(file) if file.is_file() else None
     if reader is not None and reader.NAME != OWN:
         yield from _recorded(reader.read(file), name)
         return
@@ -160,14 +159,6 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[RawTalk]:
             yield RawTalk(*_named(file, name if is_alone else f"{name}-{one.source + 1}", one.line, one.value))
     else:
         yield RawTalk(name, first.line, raw)
-
-
-def _is_own(value: object) -> bool:
-    """Return whether the first value of a file is a message, or holds messages, as this module reads them."""
-    if not isinstance(value, dict) or "role" in value:
-        return isinstance(value, dict)
-    held = value.get("messages", value.get("input"))
-    return isinstance(held, list) and all(isinstance(one, dict) and ("role" in one or "input" in value) for one in held)
 
 
 def _recorded(sessions: Sequence[RecordedSession], name: str) -> Iterator[RawTalk]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.messages import Cost, Kind, Part
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.core.view.assembly import CoreAssembly
 
-CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
+CODECS: Mapping[str, Codec] = {
+    codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI(), LangChain())
+}
 # The time between two messages without times; the scorer of dumps assumes the same.
 ASSUMED_STEP_SECONDS = 8.0
 

@@ -383,7 +383,7 @@ def ranks(path: Path) -> str:
 
 def test_codecs_are_known_by_their_tags() -> None:
     """As the reader of transcripts names them."""
-    assert set(CODECS) == {"openai.chat", "openai.responses", "anthropic.messages"}
+    assert set(CODECS) == {"openai.chat", "openai.responses", "anthropic.messages", "pydantic_ai/2", "lc/1"}
     assert all(codec.tag == tag for tag, codec in CODECS.items())
 
 
