@@ -1,0 +1,1 @@
+"""Readers of the sessions that agents record."""
