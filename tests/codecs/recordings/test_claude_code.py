@@ -571,7 +571,7 @@ def test_any_value_in_any_place_is_read_or_counted(
     path: Path, at: int, place: tuple[object, ...], instead: object
 ) -> None:
     """What is returned is a message of the codec; no id stands twice."""
-    events: list[Event] = [*SEEDS[:at], replaced(SEEDS[at], place, instead), *SEEDS[at + 1 :]]
+    events: list[object] = [*SEEDS[:at], replaced(SEEDS[at], place, instead), *SEEDS[at + 1 :]]
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
     for is_over in (True, False):
         for each in claude_code.read(path, is_over=is_over):
