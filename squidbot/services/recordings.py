@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -56,8 +57,9 @@ _MOST_UNREAD_BYTES: Final = 65_536
 _UNCUT: Final = sys.maxsize
 # The store searches more runs than these faster than they are read.
 _MOST_RUNS: Final = 200
-# Sessions of different files may have the same name.
+# Sessions of different files may have the same name, unless their agent gives each an id that no other one has.
 _MOST_NAMES: Final = 1_000
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Keys of a message under which stand bytes, ids and seals: nothing to redact.
 _DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_use_id"})
 
@@ -235,12 +237,16 @@ class RecordingImporter:
                 return name
         above = names.get(session.parent) or self.stored_name(session.agent, session.parent) if session.parent else ""
         own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
+        # Whoever archives sessions may cut them in pieces; ids of sub-agents are their session's own.
+        is_alone = bool(above) or _UUID.fullmatch(session.id) is not None
         for number in range(1, _MOST_NAMES):
             name = own if number == 1 else f"{own}~{number}"
             there = RECORDED.all(self.store, name)
             if not there:
                 break
-            if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
+            if is_alone or not keys or any(one.file == run.file for one in there):
+                return name
+            if not keys_of(there).keys().isdisjoint(keys):
                 return name
         beginning = self.sessions_with(keys[0]) if keys else []
         return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)

@@ -186,6 +186,23 @@ def test_two_recordings_with_one_name_are_two_sessions(tmp_path: Path) -> None:
             assert _importer(store).import_file(reader, tmp_path / folder / "talk.jsonl")[0].session == name
 
 
+def test_pieces_of_a_session_in_several_files_are_one_session(tmp_path: Path) -> None:
+    """An id that no other session has tells, also where the files share no message; so do ids of its sub-agents."""
+    reader, source = _Reader(), "0195a3b2-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(6)]
+    with SqliteStore(tmp_path / "s.db") as store:
+        for number, first in enumerate((0, 2, 4)):
+            path = tmp_path / f"{number}.jsonl"
+            _write(path, said[first : first + 2], session=source)
+            _write(path, [(f"s{number}", "", f"below {number}")], session="a1", above=source)
+            _importer(store).import_file(reader, path)
+        assert store.sessions() == [(f"made/{source}", 6), (f"made/{source}/a1", 3)]
+        assert _lines(store, f"made/{source}") == {tuple(text for *_, text in said)}
+        # The whole of it, in one file, adds nothing.
+        _write(tmp_path / "all.jsonl", said, session=source)
+        assert [one.new for one in _importer(store).import_file(reader, tmp_path / "all.jsonl")] == [0]
+
+
 def test_a_moved_recording_is_known(tmp_path: Path) -> None:
     """The ids tell, not the path."""
     reader, old, new = _Reader(), tmp_path / "talk.jsonl", tmp_path / "moved" / "talk.jsonl"
