@@ -244,10 +244,10 @@ class RecordingImporter:
             there = RECORDED.all(self.store, name)
             if not there:
                 break
-            if is_alone or not keys or any(one.file == run.file for one in there):
+            if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
                 return name
-            if not keys_of(there).keys().isdisjoint(keys):
-                return name
+            if is_alone:
+                break
         beginning = self.sessions_with(keys[0]) if keys else []
         return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
 

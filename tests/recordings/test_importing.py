@@ -203,6 +203,19 @@ def test_pieces_of_a_session_in_several_files_are_one_session(tmp_path: Path) ->
         assert [one.new for one in _importer(store).import_file(reader, tmp_path / "all.jsonl")] == [0]
 
 
+def test_a_copy_of_a_session_that_comes_in_pieces_is_not_doubled(tmp_path: Path) -> None:
+    """The last piece first, then the copy, and then the beginning, which both have."""
+    reader, source = _Reader(), "0195a3b2-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(4)]
+    pieces = {"last": (said[2:], source), "copy": ([*said[:1], ("x", "0", "else")], f"1{source[1:]}")}
+    pieces["first"] = said[:2], source
+    with SqliteStore(tmp_path / "s.db") as store:
+        for name, (messages, session) in pieces.items():
+            _write(tmp_path / f"{name}.jsonl", messages, session=session)
+            _importer(store).import_file(reader, tmp_path / f"{name}.jsonl")
+        assert store.sessions() == [(f"made/{source}", 2), (f"made/1{source[1:]}", 3)]
+
+
 def test_a_moved_recording_is_known(tmp_path: Path) -> None:
     """The ids tell, not the path."""
     reader, old, new = _Reader(), tmp_path / "talk.jsonl", tmp_path / "moved" / "talk.jsonl"

@@ -141,7 +141,7 @@ def _head(path: Path) -> _Head:
 
 
 def _first_entries(path: Path) -> Iterator[dict[str, object]]:
-    """Yield what the first entries say of their session: some, and on to one that names it, where none of these does."""
+    """Yield what the first entries say of their session: some, and on to one that names it if none of these does."""
     is_named = False
     for number, entry in enumerate(islice(entries(path, Position(), Counter()), _MOST_FIRST_ENTRIES)):
         if is_named and number >= _FIRST_ENTRIES:
