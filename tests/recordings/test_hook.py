@@ -102,6 +102,19 @@ def test_what_is_stored_does_not_depend_on_when_the_hooks_came(tmp_path: Path, f
     assert len(rows(once)) == 5
 
 
+def test_a_process_that_catches_up_leaves_a_step_at_work(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """It may come late: whatever event began it, the agent may be in the middle of an answer when it reads."""
+    talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
+    talk.say("Mend the parser")
+    talk.answer("I look.")
+    for event in ("PostToolUse", "PreCompact", "Stop"):
+        fire("--catch-up", talk.event(event))
+        assert _texts(store) == ["Mend the parser"]
+    # Nothing follows the end of a session.
+    fire("--catch-up", talk.event("SessionEnd"))
+    assert _texts(store) == ["Mend the parser", "I look."]
+
+
 def test_an_edited_prompt_begins_a_branch(tmp_path: Path, fire: Callable[..., str]) -> None:
     """Also where the hook had read far behind the message that somebody went back to."""
     talk = ClaudeTranscript(tmp_path / "p")

@@ -24,7 +24,7 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lines import LineStore
-from squidbot.core.transcript.recordings import RECORDING
+from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.services.recordings import RecordingImporter
 from squidbot.wiring.claims import wait
@@ -239,6 +239,20 @@ def test_a_sub_agent_is_a_session_below_its_parent(tmp_path: Path) -> None:
         for each in (path, alone):
             _importer(store).import_file(reader, each)
         assert [name for name, _ in store.sessions()] == ["made/talk", "made/talk/task", "made/talk/seven"]
+
+
+def test_a_session_says_how_far_its_file_was_read_also_if_others_stand_in_it(tmp_path: Path) -> None:
+    """Who knows the session alone goes on from there, and does not read again what its sub-agents said."""
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "one")])
+        for number in range(3):
+            _write(path, [(f"s{number}", "", "long " * 20_000)], session="task", above="talk")
+            newest = RECORDED.newest(store, "made/talk")
+            known = {"made/talk": newest} if newest else {}
+            _importer(store).import_file(reader, path, is_over=False, known=known)
+            assert reader.reads[-1] == (newest.offset if newest else 0)
+            assert RECORDED.newest(store, "made/talk")[5] == path.stat().st_size  # type: ignore[index]
 
 
 def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> None:
