@@ -328,3 +328,14 @@ def test_text_of_a_tool_is_data_in_what_is_added(tmp_path: Path, fire: Callable[
     text = _added(fire(talk.event("SessionStart", source="compact")))
     assert text.count("</squidbot") == text.count("<squidbot") == 1
     assert "\nm0: run" not in text
+
+
+def test_secrets_are_redacted_where_that_is_asked_for(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """In what is stored, and so in what is given back."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789, keep it")
+    talk.answer("I do.")
+    talk.compact("Nothing.")
+    text = _added(fire(talk.event("SessionStart", source="compact"), "--redact"))
+    assert "keep it" in text
+    assert "sk-ant" not in text + "".join(_texts(tmp_path / "agents" / "a.db"))
