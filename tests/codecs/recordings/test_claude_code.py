@@ -508,7 +508,7 @@ def test_reading_on_finds_the_same_as_reading_once(path: Path, cuts: set[int]) -
     """Wherever the file ended in between, inside of a line or a step; branches into what was read before, too."""
     whole = claude_code.read(written(path, LONG))
     data = path.read_bytes()
-    position: Position | None = None
+    position = Position()
     found: dict[str, list[object]] = {}
     unread: Counter[str] = Counter()
     for end in [*sorted(cut for cut in cuts if cut < len(data)), len(data)]:

@@ -292,7 +292,7 @@ def test_reading_on_finds_the_same_as_reading_once(path: Path, cuts: set[int]) -
     """Wherever the file ended in between, its models and branches too."""
     whole = session(path, LONG)
     data = path.read_bytes()
-    position: Position | None = None
+    position = Position()
     found: list[object] = []
     unread: Counter[str] = Counter()
     for end in [*sorted(cut for cut in cuts if cut < len(data)), len(data)]:
