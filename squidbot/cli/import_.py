@@ -24,10 +24,10 @@ from squidbot.core.redaction import Redactor
 from squidbot.core.text import read_iso_time
 from squidbot.core.transcript.recordings import RECORDED, keys_of, message_key, session_name
 from squidbot.memory import sessions_of
-from squidbot.plugins.scopes import machine_user
 from squidbot.services.exchange import imported
 from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, recording_of
 from squidbot.wiring.claims import wait
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,9 +88,9 @@ def import_(  # noqa: PLR0913  # an argument for each option
     dry_run: bool,
     **how: Any,  # noqa: ANN401  # those of the other files
 ) -> Result:
-    """Import sessions that other agents recorded, or files of `store export`. What was imported before stays as it is.
+    """Import sessions that other agents recorded, or files of `store export`; what is known stays as it is.
 
-    WHAT is the name of a coding agent, such as claude-code or codex: squidbot looks where that one keeps its recordings.
+    WHAT is the name of a coding agent, such as claude-code or codex: squidbot looks where it keeps its recordings.
     Or it is a recording, or a folder of them: squidbot recognises the form.
 
     Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store

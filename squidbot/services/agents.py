@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The name of the MCP server, and what its command and that of a hook have in them: by this they are known as ours.
 SERVER: Final = "squidbot"
 SERVER_WORDS: Final = ("-I", "-m", "squidbot", "mcp")
-HOOK_WORDS: Final = ("-I", "-m", "squidbot.hook")
+HOOK_WORDS: Final = ("-I", "-m", "squidbot", "hook")
 HOOK_SECONDS: Final = 10
 # How agents start the server: isolated, so that no folder and no variable brings other code.
 START: Final = (*SERVER_WORDS, "--agents")

@@ -69,7 +69,7 @@ def test_options_of_hooks_stand_in_their_commands(home: Path) -> None:
     hook = json.loads((home / ".claude/settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
     store = home / ".local/share/squidbot/agents.db"
     assert shlex.split(hook["command"])[3:] == [
-        "squidbot.hook", "claude-code", "--store", str(store), "--tokens", "800", "--redact"
+        "squidbot", "hook", "claude-code", "--store", str(store), "--tokens", "800", "--redact"
     ]  # fmt: skip
     assert store.stat().st_mode & 0o077 == 0
     assert run("install", "claude-code").exit_code == 0

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot import hook
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.core.transcript.lines import LineStore
+from squidbot.services import hook
 from squidbot.testing.claude_code import ClaudeTranscript
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def test_a_full_disk_never_stops_the_agent(tmp_path: Path) -> None:
     """Nothing can be written, not even the reason."""
     talk = ClaudeTranscript(tmp_path / "p")
     talk.say("One")
-    command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot.hook claude-code --store {tmp_path / 'a.db'}"
+    command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot hook claude-code --store {tmp_path / 'a.db'}"
     done = subprocess.run(
         ["/bin/sh", "-c", command], input=talk.event("Stop"), text=True, capture_output=True, check=False
     )
@@ -220,7 +220,7 @@ def test_a_long_transcript_is_stored_by_another_process(
 ) -> None:
     """The agent does not wait for it."""
     talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
-    monkeypatch.setattr("squidbot.hook._MOST_BYTES", 100)
+    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
     started: list[list[str]] = []
     monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
     talk.say("A long talk")
@@ -228,8 +228,8 @@ def test_a_long_transcript_is_stored_by_another_process(
     fire(talk.event("Stop"))
     assert _texts(store) == [] if store.exists() else True
     assert len(started) == 1
-    assert started[0][:4] == [sys.executable, "-I", "-m", "squidbot.hook"]
-    assert hook.main(started[0][4:]) == 0
+    assert started[0][:5] == [sys.executable, "-I", "-m", "squidbot", "hook"]
+    assert hook.main(started[0][5:]) == 0
     assert _texts(store) == ["A long talk", "Indeed."]
 
 
@@ -243,7 +243,7 @@ def test_it_runs_isolated_and_reads_nothing_of_the_project(tmp_path: Path) -> No
         (project / name).write_text("raise SystemExit('a stranger ran')")
     (project / "squidbot.toml").write_text("[store]\npath = 'stranger.db'\n")
     store = tmp_path / "a.db"
-    command = [sys.executable, "-I", "-m", "squidbot.hook", "claude-code", "--store", str(store)]
+    command = [sys.executable, "-I", "-m", "squidbot", "hook", "claude-code", "--store", str(store)]
     environ = {**os.environ, "PYTHONPATH": str(project), "XDG_DATA_HOME": str(project)}
     done = subprocess.run(
         command, input=talk.event("Stop"), text=True, capture_output=True, check=False, cwd=project, env=environ

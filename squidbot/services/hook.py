@@ -1,6 +1,6 @@
 """What coding agents run at their hooks: it stores what was said, and gives back what a compaction lost.
 
-    python -I -m squidbot.hook claude-code --store FILE.db
+    python -I -m squidbot hook claude-code --store FILE.db
 
 The event comes as JSON on standard input, or as the last argument. Whatever happens, the hook ends with 0 and without a
 word: an agent takes what a hook prints for its own. Reasons of failures stand in a file beside the store.
@@ -199,7 +199,7 @@ def _importer(options: _Options, store: SqliteStore, *, is_new: bool) -> Recordi
 
     scope: Scope | None = None
     if is_new:
-        from squidbot.plugins.scopes import machine_user  # noqa: PLC0415  # the session says it from then on
+        from squidbot.wiring.person import machine_user  # noqa: PLC0415  # the session says it from then on
 
         scope = machine_user()
     codecs: list[Codec] = [AnthropicMessages()]
@@ -238,7 +238,7 @@ def _catch_up(options: _Options, event: _Event) -> None:
 
     told = {"session_id": event.session, "transcript_path": str(event.path), "hook_event_name": event.name}
     told |= {"compact_summary": event.summary} if event.summary else {}
-    command = [sys.executable, "-I", "-m", "squidbot.hook", options.agent, "--store", str(options.store)]
+    command = [sys.executable, "-I", "-m", "squidbot", "hook", options.agent, "--store", str(options.store)]
     command += ["--redact"] if options.redacts else []
     null = subprocess.DEVNULL
     apart = {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
