@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.core.memories import NOBODY
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -22,7 +22,7 @@ from benchmarks.clocks import Times, median
 from benchmarks.host import Host
 from benchmarks.report import Bar, Result, Table
 from squidbot.core.messages import Portable, Words
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -154,7 +154,7 @@ def _made(path: Path) -> Path:
 
 def _hook(place: _Place, event: str) -> None:
     """Run the hook as an agent does."""
-    command = [sys.executable, "-I", "-m", "squidbot.hook", "claude-code", "--store", str(place.store)]
+    command = [sys.executable, "-I", "-m", "squidbot", "hook", "claude-code", "--store", str(place.store)]
     done = subprocess.run(command, input=event, text=True, capture_output=True, check=False)  # noqa: S603  # this Python
     assert done.returncode == 0, done.stderr
     assert not done.stderr, done.stderr

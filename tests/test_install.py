@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PYTHON = "/opt/venv/bin/python"
-COMMAND = f"{PYTHON} -I -m squidbot.hook claude-code"
+COMMAND = f"{PYTHON} -I -m squidbot hook claude-code"
 SERVER = {"type": "stdio", "command": PYTHON, "args": ["-I", "-m", "squidbot", "mcp", "--agents"]}
 EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "PostCompact", "Stop", "SessionEnd"]
 EVENTS += ["SubagentStop"]
@@ -84,7 +84,7 @@ def test_project_of_claude_code_stays_out_of_shared_settings(tmp_path: Path) -> 
     (project.parent / ".git").mkdir()
     installed("claude-code", setup(tmp_path, project=project, store="/data/a b.db"))
     command = read(project / ".claude/settings.local.json")["hooks"]["Stop"][0]["hooks"][0]["command"]
-    assert shlex.split(command)[1:] == ["-I", "-m", "squidbot.hook", "claude-code", "--store", "/data/a b.db"]
+    assert shlex.split(command)[1:] == ["-I", "-m", "squidbot", "hook", "claude-code", "--store", "/data/a b.db"]
     server = read(tmp_path / ".claude.json")["projects"][str(project.parent)]["mcpServers"]["squidbot"]
     assert server["args"][4:] == ["--agents", "--store", "/data/a b.db", "--project", str(project)]
     assert set(files_below(tmp_path)) == {".claude.json", "repository/part/.claude/settings.local.json"}
@@ -125,7 +125,7 @@ def test_codex_gets_notify_in_front_and_a_server_behind(tmp_path: Path) -> None:
     config = tmp_path / ".codex/config.toml"
     config.write_text('model = "m"\n\n[mcp_servers.other]\ncommand = "x"')
     installed("codex", setup(tmp_path))
-    words = [PYTHON, "-I", "-m", "squidbot.hook", "codex"]
+    words = [PYTHON, "-I", "-m", "squidbot", "hook", "codex"]
     assert tomllib.loads(config.read_text()) == {
         "model": "m",
         "notify": words,
@@ -191,7 +191,7 @@ def test_hook_command_survives_every_shell(tmp_path: Path) -> None:
     assert shlex.split(hook_command("codex", about)) == [*COMMAND.split()[:-1], "codex", "--store", "/a b/it's.db"]
     windows = about._replace(python=r"C:\Program Files\Python\python.exe", platform="win32", store=r"D:\mem.db")
     assert hook_command("codex", windows) == (
-        '"C:/Program Files/Python/python.exe" -I -m squidbot.hook codex --store D:/mem.db'
+        '"C:/Program Files/Python/python.exe" -I -m squidbot hook codex --store D:/mem.db'
     )
     with pytest.raises(ConfigError, match="shell"):
         hook_command("codex", windows._replace(store=r"D:\$HOME\mem.db"))
@@ -506,7 +506,7 @@ def test_mode_and_links_stay_and_the_backup_is_private(tmp_path: Path) -> None:
     installed("claude-code", setup(tmp_path))
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert "squidbot.hook" in real.read_text()
+    assert "squidbot hook" in real.read_text()
     backup = link.with_name("settings.json.squidbot-backup")
     assert backup.read_bytes() == b"{}\n"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600

@@ -21,8 +21,8 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.memories import HistoryIsolation, Scope
 from squidbot.engine import load
 from squidbot.memory import SessionLister
-from squidbot.plugins.scopes import machine_user
 from squidbot.services.forget import WrittenFile, note_written
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

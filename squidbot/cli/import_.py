@@ -24,10 +24,10 @@ from squidbot.core.redaction import Redactor
 from squidbot.core.text import read_iso_time
 from squidbot.core.transcript.recordings import RECORDED, keys_of, message_key, session_name
 from squidbot.memory import sessions_of
-from squidbot.plugins.scopes import machine_user
 from squidbot.services.exchange import imported
 from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, recording_of
 from squidbot.wiring.claims import wait
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 
 
 @click.command("import", cls=ResultCommand)
-@click.argument("what", metavar="AGENT|PATH...", nargs=-1, required=True)
+@click.argument("what", metavar="WHAT...", nargs=-1, required=True)
 @click.option("--project", metavar="FOLDER", help="Only sessions of this folder, or one below.")
 @click.option("--since", metavar="TIME", callback=_since, help="Only recordings changed since: 2026-11-30, 30d, 12w.")
 @click.option("--watch", is_flag=True, help="Go on, and import what comes, until Ctrl-C.")
@@ -88,10 +88,10 @@ def import_(  # noqa: PLR0913  # an argument for each option
     dry_run: bool,
     **how: Any,  # noqa: ANN401  # those of the other files
 ) -> Result:
-    """Import sessions that other agents recorded, or files of `store export`. What was imported before stays as it is.
+    """Import sessions that other agents recorded, or files of `store export`; what is known stays as it is.
 
-    AGENT is the name of one, such as claude-code or codex: squidbot looks where that one keeps
-    its recordings. PATH is a recording or a folder of them; its form is recognised.
+    WHAT is the name of a coding agent, such as claude-code or codex: squidbot looks where it keeps its recordings.
+    Or it is a recording, or a folder of them: squidbot recognises the form.
 
     Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store
     export`, --session, --model, --set-aside and --form-version say how.

@@ -51,8 +51,17 @@ def _options(command: Callable[..., Result]) -> Callable[..., Result]:
 
 @click.command(cls=ResultCommand)
 @click.option("--store", metavar="FILE.db", help="The store.  [default: one for all coding agents of this user]")
+@click.option(
+    "--tokens",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Tokens that a hook may give back after a compaction; 0: none.  [default: 1500]",
+)
+@click.option("--redact", is_flag=True, help="Store a mark in place of keys and passwords.")
 @_options
-def install(*, agent: str, scope: str, store: str | None, dry_run: bool) -> Result:
+def install(  # noqa: PLR0913  # an argument for each option
+    *, agent: str, scope: str, store: str | None, tokens: int | None, redact: bool, dry_run: bool
+) -> Result:
     """Give a coding agent squidbot's MCP server, and hooks that store what is said.
 
     AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Other settings stay as they are.
@@ -64,7 +73,8 @@ def install(*, agent: str, scope: str, store: str | None, dry_run: bool) -> Resu
     version = found_version(chosen)
     # The store is named in each command: a project's settings can set variables, and so move the usual place.
     place = Path(os.path.abspath(store or default_store()))  # noqa: PTH100  # links stay
-    setup = _setup(scope, python, str(place), version)
+    options = (*(("--tokens", str(tokens)) if tokens is not None else ()), *(("--redact",) if redact else ()))
+    setup = _setup(scope, python, str(place), version)._replace(hook_options=options)
     edits = [install_edit(file) for file in settings_files(chosen, setup)]
     if not dry_run:
         make_folder(place.parent)

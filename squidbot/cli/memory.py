@@ -29,12 +29,12 @@ from squidbot.core.memory.semantic import SemanticStore, vector_text
 from squidbot.core.memory.text import when
 from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, every, merges, places_of
 from squidbot.memory import provider_of
-from squidbot.plugins.scopes import machine_user
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import WrittenFile, note_written
 from squidbot.services.indexing import IndexPaths
 from squidbot.services.indexing import reindex as index_files
 from squidbot.wiring.journal import journal_of, timed_rules
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -27,7 +27,7 @@ from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 from squidbot.wiring.registry import INDEXES, check_offered, collected, database, store_name
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.core.access import is_loopback
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import SHARED, Scope
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

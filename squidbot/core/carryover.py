@@ -324,7 +324,7 @@ class _WorkLine:
     units: list[_Unit] = field(default_factory=list)
 
 
-class _Place(NamedTuple):
+class _LastUse(NamedTuple):
     """Where a name stood last: in a line, or in what the assistant said (None), in a text at a position."""
 
     line: _WorkLine | None
@@ -335,8 +335,8 @@ class _Place(NamedTuple):
 
 
 # What is hardly ever a name: of a tag or a comment, of a line that a search numbered, of a format; two words of prose.
-_ODD: Final = re.compile(r"/[\w-]+\Z|\d+-[A-Za-z]|[a-z]\.[a-z]")
-_ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|[A-Za-z]+(?:/[A-Za-z]+)+\Z")
+_ODD: Final = re.compile(r"/[\w-]+\Z|\d-[A-Za-z]|[a-z]\.[a-z]")
+_ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|(?<![A-Za-z/])[A-Za-z]+(?:/[A-Za-z]+)+\Z")
 _ODD_FACTOR: Final = 0.3
 
 
@@ -376,7 +376,7 @@ class _Work:
     calls: dict[str, _WorkLine] = field(default_factory=dict)
     written: dict[str, float] = field(default_factory=dict)
     shown: dict[str, int] = field(default_factory=dict)
-    places: dict[str, _Place] = field(default_factory=dict)
+    places: dict[str, _LastUse] = field(default_factory=dict)
     steps: list[tuple[int, str, str]] = field(default_factory=list)
     is_listed: bool = False
     states: dict[str, str] = field(default_factory=dict)
@@ -463,7 +463,7 @@ class _Work:
         for at, name in find_literals(text):
             names.add(name)
             if name not in self.places:
-                self.places[name] = _Place(line, seq, age, text, at)
+                self.places[name] = _LastUse(line, seq, age, text, at)
 
     def _result(self, row: CarriedMessage, age: int) -> None:
         """Take in the answer to a call: the names that it shows, or what the user said in refusing it."""
@@ -481,7 +481,7 @@ class _Work:
         for name in dict.fromkeys(name for _, name in find_literals(text)):
             self.shown[name] = self.shown.get(name, 0) + 1
             if name not in self.places:
-                self.places[name] = _Place(line, row.seq, age, "", 0)
+                self.places[name] = _LastUse(line, row.seq, age, "", 0)
 
     def worth(self, name: str) -> float:
         """Return how likely a name is to be written again, as notes have it (`NoteMaterial.worth`)."""

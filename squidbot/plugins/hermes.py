@@ -42,7 +42,8 @@ from squidbot.core.transcript.scopes import spelled
 from squidbot.core.view.marks import own_tool
 from squidbot.memory import sessions_of
 from squidbot.plugins.host import REPLY, REQUEST, HostRuntime
-from squidbot.plugins.scopes import child_id, machine_user
+from squidbot.plugins.scopes import child_id
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

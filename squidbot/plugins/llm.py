@@ -31,9 +31,10 @@ from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, is_too_long
 from squidbot.plugins.lists import digest
-from squidbot.plugins.scopes import machine_user, told_scope
+from squidbot.plugins.scopes import told_scope
 from squidbot.tools.table import HOST_DEFAULTS
 from squidbot.wiring.calls import in_thread, to_end
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence

@@ -30,8 +30,8 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED
 from squidbot.plugins.agent_tools import AgentTools
 from squidbot.plugins.host import HostRuntime
-from squidbot.plugins.scopes import machine_user
 from squidbot.plugins.store_tools import ANSWER_TOKENS, SessionOwners, StoreTools
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping

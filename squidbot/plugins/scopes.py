@@ -5,7 +5,6 @@ Of agents within agents: which conversation and which user a sub-agent has.
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,6 +15,7 @@ from uuid import UUID
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED, Scope
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, short_id, spelled
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 GivenScope: TypeAlias = "Scope | Callable[[Any], Scope | str | None] | None"
 # The key or attribute of a host's context that names the user.
 USER_ID: Final = "user_id"
-# The person of a machine without user names.
-OWNER: Final = "owner"
 _KINDS: Final = "a squidbot.Scope of strings, squidbot.SHARED, or a function that returns a Scope, a user's id or None"
 
 
@@ -61,15 +59,6 @@ def scope_of(given: GivenScope, session_id: str, context: object = None, /, **pl
     if not scope.user and not callable(given):
         scope = scope._replace(user=next(filter(None, (_user_in(name, place) for name, place in places.items())), ""))
     return scope if scope.user or scope.thread else scope._replace(thread=session_id)
-
-
-def machine_user() -> Scope:
-    """Return the scope of the person who uses this machine, for programs of one person."""
-    try:
-        name = getpass.getuser()
-    except Exception:  # noqa: BLE001  # KeyError, OSError or ImportError, by system and version
-        name = ""
-    return Scope(user=name or OWNER)
 
 
 def going_on(store: TranscriptStore, session_id: str, scope: Scope) -> Scope:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The name of the MCP server, and what its command and that of a hook have in them: by this they are known as ours.
 SERVER: Final = "squidbot"
 SERVER_WORDS: Final = ("-I", "-m", "squidbot", "mcp")
-HOOK_WORDS: Final = ("-I", "-m", "squidbot.hook")
+HOOK_WORDS: Final = ("-I", "-m", "squidbot", "hook")
 HOOK_SECONDS: Final = 10
 # How agents start the server: isolated, so that no folder and no variable brings other code.
 START: Final = (*SERVER_WORDS, "--agents")
@@ -63,6 +63,7 @@ class Installation(NamedTuple):
         store: the absolute path of the store; "" for the usual one.
         project: the project alone; `None`: all projects of this user.
         version: that of the agent; `None` if it is unknown.
+        hook_options: further words of the commands of hooks.
     """
 
     python: str
@@ -72,6 +73,7 @@ class Installation(NamedTuple):
     store: str = ""
     project: Path | None = None
     version: Version | None = None
+    hook_options: tuple[str, ...] = ()
 
 
 class SettingsFile(NamedTuple):
@@ -132,11 +134,16 @@ def hook_command(agent: str, setup: Installation) -> str:
     Raises:
         ConfigError: on Windows, a path has a sign that shells replace.
     """
-    words = [setup.python, *HOOK_WORDS, agent, *(["--store", setup.store] if setup.store else [])]
+    words = _hook_words(agent, setup)
     if setup.platform != "win32":
         return shlex.join(words)
     # Git Bash, PowerShell or cmd runs it: all of them take slashes, and Git Bash eats backslashes.
     return " ".join(_windows_word(word.replace("\\", "/")) for word in words)
+
+
+def _hook_words(agent: str, setup: Installation) -> list[str]:
+    place = ["--store", setup.store] if setup.store else []
+    return [setup.python, *HOOK_WORDS, agent, *place, *setup.hook_options]
 
 
 def _windows_word(word: str) -> str:
@@ -186,8 +193,7 @@ def _repository(project: Path) -> Path:
 def _codex(setup: Installation) -> list[SettingsFile]:
     folder = Path(setup.environ.get("CODEX_HOME") or setup.home / ".codex")
     # No shell runs it, and Codex adds a JSON object as the last argument.
-    notify = [setup.python, *HOOK_WORDS, "codex", *(["--store", setup.store] if setup.store else [])]
-    config = SettingsFile(folder / "config.toml", ("mcp_servers",), _server(setup), notify=notify)
+    config = SettingsFile(folder / "config.toml", ("mcp_servers",), _server(setup), notify=_hook_words("codex", setup))
     hooks = _hooks(AGENTS["codex"], setup)
     return [config, SettingsFile(folder / "hooks.json", hooks=hooks)]
 

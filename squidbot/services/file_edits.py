@@ -72,7 +72,7 @@ class FileEdit(NamedTuple):
         return "".join(f"{line}\n" for line in lines)
 
 
-class _Step(NamedTuple):
+class _FileWrite(NamedTuple):
     """A file that gets other bytes, or goes; a private one replaces whatever has its name, and is its owner's alone."""
 
     path: Path
@@ -119,7 +119,7 @@ def apply(edits: Sequence[FileEdit]) -> None:
         OSError: one can't be written.
     """
     steps = [step for edit in edits if edit.became != "unchanged" for step in _steps(edit)]
-    done: list[_Step] = []
+    done: list[_FileWrite] = []
     try:
         for step in steps:
             _write(step)
@@ -132,14 +132,14 @@ def apply(edits: Sequence[FileEdit]) -> None:
         raise
 
 
-def _steps(edit: FileEdit) -> list[_Step]:
+def _steps(edit: FileEdit) -> list[_FileWrite]:
     before, after = (_bytes(text, edit.found.path) for text in (edit.found.text, edit.after))
-    change, kept = _Step(edit.found.target, before, after), _kept(edit.backup)
+    change, kept = _FileWrite(edit.found.target, before, after), _kept(edit.backup)
     if before is None or after is None or edit.keeps_backup:
         return [change]
     if kept == after:
-        return [change, _Step(edit.backup, kept, None, is_private=True)]
-    return [_Step(edit.backup, kept, before, is_private=True), change]
+        return [change, _FileWrite(edit.backup, kept, None, is_private=True)]
+    return [_FileWrite(edit.backup, kept, before, is_private=True), change]
 
 
 def _bytes(text: str | None, path: Path) -> bytes | None:
@@ -157,7 +157,7 @@ def _kept(path: Path) -> bytes | None:
         return None
 
 
-def _write(step: _Step) -> None:
+def _write(step: _FileWrite) -> None:
     """Replace a file at once and durably, with the permissions that it has; a new one is its owner's alone.
 
     Raises:

@@ -12,7 +12,7 @@ import pytest
 import squidbot
 from squidbot.chat.talk import COMMANDS
 from squidbot.core.journal import JournalEntry
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 
 from .conftest import COMMAND, ROOT
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.cli import main
 from squidbot.cli import status as hosts
-from squidbot.cli.clients import KEYS, START, startable
+from squidbot.cli.clients import KEYS, startable
+from squidbot.services.agents import START
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -63,6 +63,20 @@ def test_one_command_installs_and_one_removes(home: Path) -> None:
     assert {path.parent.name for path in home.rglob("*") if path.is_file()} == {"squidbot"}
 
 
+def test_options_of_hooks_stand_in_their_commands(home: Path) -> None:
+    """The store always does: a variable that a project sets moves nothing."""
+    assert run("install", "claude-code", "--tokens", "800", "--redact").exit_code == 0
+    hook = json.loads((home / ".claude/settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
+    store = home / ".local/share/squidbot/agents.db"
+    assert shlex.split(hook["command"])[3:] == [
+        "squidbot", "hook", "claude-code", "--store", str(store), "--tokens", "800", "--redact"
+    ]  # fmt: skip
+    assert store.stat().st_mode & 0o077 == 0
+    assert run("install", "claude-code").exit_code == 0
+    hook = json.loads((home / ".claude/settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
+    assert "--redact" not in hook["command"]
+
+
 def test_dry_run_shows_the_change_without_secrets_and_writes_nothing(home: Path) -> None:
     """A unified diff, which names the file."""
     (home / ".claude.json").write_text('{\n  "token": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"\n}\n')

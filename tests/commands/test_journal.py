@@ -13,8 +13,8 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import main
 from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
-from squidbot.plugins.scopes import machine_user
 from squidbot.wiring.journal import folder_of
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,10 @@ import squidbot
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main, status
 from squidbot.memory import vectors_path
-from squidbot.plugins.scopes import machine_user
 from squidbot.testing import HashedWords, made_memory
 from squidbot.testing.ggufs import offline_chat_model
 from squidbot.wiring import registry
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from click.testing import Result

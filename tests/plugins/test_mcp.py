@@ -25,7 +25,7 @@ from squidbot.core.errors import StoreError
 from squidbot.plugins import pydantic_ai
 from squidbot.plugins.host import HostRuntime
 from squidbot.plugins.mcp import Squidbot
-from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.person import machine_user
 
 from .test_mcp_access import listening
 

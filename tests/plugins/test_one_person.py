@@ -11,7 +11,8 @@ import squidbot
 from squidbot import SHARED, ConfigError, Scope
 from squidbot.plugins import llm, mcp
 from squidbot.plugins.host import HostRuntime
-from squidbot.plugins.scopes import OWNER, machine_user, told_scope
+from squidbot.plugins.scopes import told_scope
+from squidbot.wiring.person import OWNER, machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable

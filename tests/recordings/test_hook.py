@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot import hook
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.core.transcript.lines import LineStore
+from squidbot.services import hook
 from squidbot.testing.claude_code import ClaudeTranscript
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def test_a_full_disk_never_stops_the_agent(tmp_path: Path) -> None:
     """Nothing can be written, not even the reason."""
     talk = ClaudeTranscript(tmp_path / "p")
     talk.say("One")
-    command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot.hook claude-code --store {tmp_path / 'a.db'}"
+    command = f"ulimit -f 0; exec {sys.executable} -I -m squidbot hook claude-code --store {tmp_path / 'a.db'}"
     done = subprocess.run(
         ["/bin/sh", "-c", command], input=talk.event("Stop"), text=True, capture_output=True, check=False
     )
@@ -233,7 +233,7 @@ def test_a_long_transcript_is_stored_by_another_process(
 ) -> None:
     """The agent does not wait for it."""
     talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
-    monkeypatch.setattr("squidbot.hook._MOST_BYTES", 100)
+    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
     started: list[list[str]] = []
     monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
     talk.say("A long talk")
@@ -241,8 +241,8 @@ def test_a_long_transcript_is_stored_by_another_process(
     fire(talk.event("Stop"))
     assert _texts(store) == [] if store.exists() else True
     assert len(started) == 1
-    assert started[0][:4] == [sys.executable, "-I", "-m", "squidbot.hook"]
-    assert hook.main(started[0][4:]) == 0
+    assert started[0][:5] == [sys.executable, "-I", "-m", "squidbot", "hook"]
+    assert hook.main(started[0][5:]) == 0
     assert _texts(store) == ["A long talk", "Indeed."]
 
 
@@ -256,7 +256,7 @@ def test_it_runs_isolated_and_reads_nothing_of_the_project(tmp_path: Path) -> No
         (project / name).write_text("raise SystemExit('a stranger ran')")
     (project / "squidbot.toml").write_text("[store]\npath = 'stranger.db'\n")
     store = tmp_path / "a.db"
-    command = [sys.executable, "-I", "-m", "squidbot.hook", "claude-code", "--store", str(store)]
+    command = [sys.executable, "-I", "-m", "squidbot", "hook", "claude-code", "--store", str(store)]
     environ = {**os.environ, "PYTHONPATH": str(project), "XDG_DATA_HOME": str(project)}
     done = subprocess.run(
         command, input=talk.event("Stop"), text=True, capture_output=True, check=False, cwd=project, env=environ
@@ -341,3 +341,14 @@ def test_text_of_a_tool_is_data_in_what_is_added(tmp_path: Path, fire: Callable[
     text = _added(fire(talk.event("SessionStart", source="compact")))
     assert text.count("</squidbot") == text.count("<squidbot") == 1
     assert "\nm0: run" not in text
+
+
+def test_secrets_are_redacted_where_that_is_asked_for(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """In what is stored, and so in what is given back."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789, keep it")
+    talk.answer("I do.")
+    talk.compact("Nothing.")
+    text = _added(fire(talk.event("SessionStart", source="compact"), "--redact"))
+    assert "keep it" in text
+    assert "sk-ant" not in text + "".join(_texts(tmp_path / "agents" / "a.db"))

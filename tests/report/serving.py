@@ -14,8 +14,8 @@ import httpx2
 
 from squidbot.cli.open_store import open_store
 from squidbot.cli.view import listen_on
-from squidbot.plugins.scopes import machine_user
 from squidbot.report.server import ReportServer, ViewOptions
+from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -459,7 +459,7 @@ def _queue_before(path: Path, start: Position) -> deque[str]:
     queue: deque[str] = deque()
     if start.offset:
         for entry in entries(path, Position(), Counter(), [b'"queue-operation"']):
-            if entry.end > start.offset:
+            if entry.line > start.line:
                 break
             if entry.value.get("type") == "queue-operation":
                 _queue_step(queue, entry.value)

@@ -191,15 +191,14 @@ class _Rollout:
 
     def _item(self, line: _RolloutLine, number: int) -> None:
         item = dict(line.payload)
-        stamp = stamp_of(item.pop("timestamp", None) if line.stamp is None else line.stamp)[1]
-        item.pop("timestamp", None)
+        own = item.pop("timestamp", None)
         try:
             is_made = _CODEC.is_made(item)
             _CODEC.to_message({"output": [item]} if is_made else item)
         except (TypeError, ValueError):
             self.session.unread["broken items"] += 1
             return
-        timed = {} if stamp is None else {"timestamp": stamp}
+        timed = _timed(own if line.stamp is None else line.stamp)
         if not is_made:
             self._made = None
             if not text_of(item, "type").endswith("_output"):
@@ -280,7 +279,7 @@ class _Rollout:
             self.session.unread["items repeated by a compaction"] += len(history)
         self._made = self._open = None
         if said:
-            value = {"role": "user", "content": said, "timestamp": line.stamp}
+            value = {"role": "user", "content": said, **_timed(line.stamp)}
             self._append(line, value, number, Category.CONTEXT, is_summary=True)
         else:
             self.session.unread["compactions without a summary"] += 1
@@ -299,10 +298,16 @@ class _Rollout:
         self._back = self._back or ReadPoint(self._at, Counter(self.session.unread))
 
 
+def _timed(stamp: object) -> dict[str, object]:
+    """Return what a message says of its time; nothing if that is none."""
+    known = stamp_of(stamp)[1]
+    return {} if known is None else {"timestamp": known}
+
+
 def _category(item: Mapping[str, object]) -> Category | None:
     """Return what an item is that its role does not say."""
     role, content = item.get("role"), item.get("content")
-    if role in {"developer", "system"}:
+    if role in ("developer", "system"):  # of any type
         return Category.CONTEXT
     parts = content if isinstance(content, list) else [{"text": content}]
     is_context = role == "user" and bool(parts) and all(text_of(part, "text").startswith(_CONTEXTS) for part in parts)
@@ -322,7 +327,7 @@ def _model_before(path: Path, start: Position) -> str:
     model = ""
     if start.offset:
         for entry in entries(path, Position(), Counter(), [b'"turn_context"']):
-            if entry.end > start.offset:
+            if entry.line > start.line:
                 break
             line = _line(entry.value)
             model = (text_of(line.payload, "model") if line.kind == "turn_context" else "") or model

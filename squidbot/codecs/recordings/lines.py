@@ -73,8 +73,7 @@ def entries(path: Path, start: Position, unread: Counter[str], having: Sequence[
     """
     try:
         with _opened(path) as file:
-            file.seek(start.offset)
-            end, number = start.offset, start.line
+            end, number = start.offset, _lines_before(file, start)
             while raw := file.readline(MOST_BYTES):
                 if number >= _MOST_LINES:
                     unread[f"files with more than {_MOST_LINES:,} lines"] += 1
@@ -146,6 +145,13 @@ def _opened(path: Path) -> BufferedReader:
         file.close()
         raise OSError(0, "is no regular file")
     return file
+
+
+def _lines_before(file: BufferedReader, start: Position) -> int:
+    """Go to a position, and return how many lines end in front of it."""
+    file.seek(max(0, start.offset - 1))
+    # A whole object is read before the end of its line is written: what is left of it is no other line.
+    return start.line if not start.offset or file.read(1) == b"\n" else start.line - 1
 
 
 def position_in(path: Path, start: Position | None) -> Position:

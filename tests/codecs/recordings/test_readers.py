@@ -81,6 +81,18 @@ def test_line_that_can_not_be_read_is_counted(tmp_path: Path, line: bytes, unrea
     assert counted == {unread: 1}
 
 
+@pytest.mark.parametrize("cut", [0, 1])
+def test_line_read_before_its_end_was_written_counts_once(tmp_path: Path, cut: int) -> None:
+    """A whole object is read without it."""
+    path = tmp_path / "a.jsonl"
+    first, rest = b'{"b": 1}\n', b'{"b": 2}\n{"b": 3}\n'
+    path.write_bytes(first[: len(first) - cut])
+    (entry,) = entries(path, Position(), Counter())
+    path.write_bytes(first + rest)
+    found = [*entries(path, Position(entry.end, "", entry.line), Counter())]
+    assert [each.line for each in (entry, *found)] == [1, 2, 3]
+
+
 def test_lines_behind_a_million_are_counted_as_one(tmp_path: Path) -> None:
     """A file of a hundred million empty lines takes no minute."""
     path = tmp_path / "a.jsonl"

@@ -1,6 +1,6 @@
 """What coding agents run at their hooks: it stores what was said, and gives back what a compaction lost.
 
-    python -I -m squidbot.hook claude-code --store FILE.db
+    python -I -m squidbot hook claude-code --store FILE.db
 
 The event comes as JSON on standard input, or as the last argument. Whatever happens, the hook ends with 0 and without a
 word: an agent takes what a hook prints for its own. Reasons of failures stand in a file beside the store.
@@ -53,6 +53,7 @@ class _Options(NamedTuple):
     agent: str
     store: Path
     tokens: int = CARRY_TOKENS
+    redacts: bool = False
     is_catching_up: bool = False
 
 
@@ -104,10 +105,11 @@ def _options(given: list[str]) -> tuple[_Options, list[str]]:
             named[item] = next(items, "")
         else:
             rest.append(item)
-    is_catching_up = "--catch-up" in rest
+    flags = {one for one in rest if one in {"--redact", "--catch-up"}}
     store = Path(named["--store"]) if named.get("--store") else _default_store()
     tokens = int(named.get("--tokens") or CARRY_TOKENS)
-    return _Options(given[0], store, tokens, is_catching_up), [one for one in rest if one != "--catch-up"]
+    options = _Options(given[0], store, tokens, "--redact" in flags, "--catch-up" in flags)
+    return options, [one for one in rest if one not in flags]
 
 
 def _default_store() -> Path:
@@ -171,7 +173,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     if left > _MOST_BYTES and not options.is_catching_up:
         _catch_up(options, event)
         return name
-    importer = _importer(options.agent, store, is_new=newest is None)
+    importer = _importer(options, store, is_new=newest is None)
     known = {name: newest} if newest and is_own else None
     is_over = event.name in _OVER or options.is_catching_up
     done = importer.import_file(reader, path, is_over=is_over, known=known)
@@ -189,7 +191,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     return name
 
 
-def _importer(agent: str, store: SqliteStore, *, is_new: bool) -> RecordingImporter:
+def _importer(options: _Options, store: SqliteStore, *, is_new: bool) -> RecordingImporter:
     """Return what imports into a store, with the codec of the agent's messages alone: each import takes time."""
     from squidbot.codecs.anthropic_messages import AnthropicMessages  # noqa: PLC0415  # as above
     from squidbot.core.tokens.counters import Meter, builtin_counter  # noqa: PLC0415  # as above
@@ -197,17 +199,22 @@ def _importer(agent: str, store: SqliteStore, *, is_new: bool) -> RecordingImpor
 
     scope: Scope | None = None
     if is_new:
-        from squidbot.plugins.scopes import machine_user  # noqa: PLC0415  # the session says it from then on
+        from squidbot.wiring.person import machine_user  # noqa: PLC0415  # the session says it from then on
 
         scope = machine_user()
     codecs: list[Codec] = [AnthropicMessages()]
-    if agent != "claude-code":
+    if options.agent != "claude-code":
         from squidbot.codecs.openai_chat import OpenAIChat  # noqa: PLC0415  # one agent has one form
         from squidbot.codecs.openai_responses import OpenAIResponses  # noqa: PLC0415  # as above
 
         codecs += [OpenAIChat(), OpenAIResponses()]
     meter = Meter(builtin_counter("classes"))
-    return RecordingImporter(store, meter, {one.tag: one for one in codecs}, scope=scope, wait=_wait)
+    importer = RecordingImporter(store, meter, {one.tag: one for one in codecs}, scope=scope, wait=_wait)
+    if options.redacts:
+        from squidbot.core.redaction import Redactor  # noqa: PLC0415  # as above
+
+        importer.redacted = Redactor().redacted
+    return importer
 
 
 def _wait(most_seconds: float) -> float:
@@ -231,7 +238,8 @@ def _catch_up(options: _Options, event: _Event) -> None:
 
     told = {"session_id": event.session, "transcript_path": str(event.path), "hook_event_name": event.name}
     told |= {"compact_summary": event.summary} if event.summary else {}
-    command = [sys.executable, "-I", "-m", "squidbot.hook", options.agent, "--store", str(options.store)]
+    command = [sys.executable, "-I", "-m", "squidbot", "hook", options.agent, "--store", str(options.store)]
+    command += ["--redact"] if options.redacts else []
     null = subprocess.DEVNULL
     apart = {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
     subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # noqa: S603  # this program
