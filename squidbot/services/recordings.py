@@ -183,14 +183,16 @@ class RecordingImporter:
         stamp: str,
         runs: Mapping[str, RecordedRun],
     ) -> Iterator[ImportedRecording]:
-        """Import the sessions of a file. The last one says how far it was read: who dies before reads all again."""
+        """Import the sessions of a file. The first one says at last how far it was read: who dies reads all again."""
         names: dict[str, str] = {}
-        for number, session in enumerate(sessions, 1):
+        ends = [replace(one, messages=[], unread=Counter()) for one in sessions[:1] if len(sessions) > 1]
+        for number, session in enumerate([*sessions, *ends], 1):
             run = RecordedRun(str(path), session.id, 0, -1, "", start.offset, start.line, start.tip)
             end = run
-            if number == len(sessions):
+            if number == len(sessions) + len(ends):
                 end = run._replace(**session.position._asdict(), stamp=stamp)
-            done = ImportedRecording(str(path), self._name(session, run, names, runs), recording_of(session))
+            name = names.get(session.id) or self._name(session, run, names, runs)
+            done = ImportedRecording(str(path), name, recording_of(session))
             done.unread.update(session.unread)
             names[session.id] = done.session
             if not self._is_wanted(done):
@@ -199,7 +201,8 @@ class RecordingImporter:
                 self._write(session, (run, end), done, is_whole=not start.offset)
             except SquidbotError as error:
                 done.reason = str(error)
-            yield done
+            if number <= len(sessions) or done.reason:
+                yield done
             if done.reason:
                 return
 
@@ -312,7 +315,7 @@ class _SessionWriter:
     def _read_known(self) -> dict[str, int]:
         """Return the messages that are stored, by key; none if it is clear that the store has none of these."""
         messages, newest = self._session.messages, self._newest(RECORDED.name)
-        if newest is None:
+        if newest is None or not messages:
             return {}
         store, is_long = self._store, newest.number > _MOST_RUNS
         if is_long and not self._is_whole and all(one.parent is None for one in messages):

@@ -245,8 +245,8 @@ def test_a_session_says_how_far_its_file_was_read_also_if_others_stand_in_it(tmp
     """Who knows the session alone goes on from there, and does not read again what its sub-agents said."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
     with SqliteStore(tmp_path / "s.db") as store:
-        _write(path, [("a", "", "one")])
         for number in range(3):
+            _write(path, [(f"a{number}", f"a{number - 1}" if number else "", "one")])
             _write(path, [(f"s{number}", "", "long " * 20_000)], session="task", above="talk")
             newest = RECORDED.newest(store, "made/talk")
             known = {"made/talk": newest} if newest else {}
