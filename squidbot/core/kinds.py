@@ -21,7 +21,7 @@ from squidbot.core.transcript.lines import COURSE, FIRST, HEAD, LINE, OF_ALL, He
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.recordings import AGENT_SUMMARY, RECORDED, RECORDING
-from squidbot.core.transcript.records import RecordKind, retry
+from squidbot.core.transcript.records import RecordKind, check_unchanged, retry
 from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.core.transcript.snapshots import SNAPSHOT
@@ -114,6 +114,7 @@ def branch(  # noqa: PLR0913  # what a line is
     *,
     shortened: tuple[int, ...] = (),
     at: float | None = None,
+    seen: tuple[int, int] | None = None,
     wait: Wait | None = None,
 ) -> int:
     """Leave a line, and return the number of the new one, which is talked on from now on. Durable.
@@ -121,12 +122,14 @@ def branch(  # noqa: PLR0913  # what a line is
     The new line has the messages before `behind` of the line that `on` shows, but for the runs `without`, and what is
     known of them: plans, notes and goals that speak of them alone, all pins and documents. `shortened` are messages of
     that line that will be said again in fewer words. `at` is in seconds since 1970; `wait`: how to wait for others.
+    `seen`: what the store's `head` was when this was decided; `None`: whatever others have written since.
 
     Raises:
-        BusyError, StoreError: there is no new line.
+        BusyError, StoreError: there is no new line; others have written since `seen`.
     """
 
     def act(head: tuple[int, int]) -> int:
+        check_unchanged(on.session_id, head, seen)
         number = len(Lines.read(on.store, on.session_id).made) + 1
         first = min([behind, *(run[0] for run in without)])
         apart = OF_ALL | {PLAN.name, LEDGER.name, FRAGMENT.name}
@@ -178,15 +181,16 @@ def _nearest(on: LineStore, made: Line) -> Line:
     return made
 
 
-def switch(on: LineStore, line: int, *, wait: Wait | None = None) -> None:
-    """Talk on a line from now on. Durable.
+def switch(on: LineStore, line: int, *, seen: tuple[int, int] | None = None, wait: Wait | None = None) -> None:
+    """Talk on a line from now on. Durable. `seen` as for `branch`.
 
     Raises:
         NotFoundError: the session has no such line.
-        BusyError, StoreError: nothing was changed.
+        BusyError, StoreError: nothing was changed; others have written since `seen`.
     """
 
     def act(head: tuple[int, int]) -> None:
+        check_unchanged(on.session_id, head, seen)
         lines = Lines.read(on.store, on.session_id)
         lines.way(line)
         if line != lines.head:

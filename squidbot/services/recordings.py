@@ -22,6 +22,7 @@ from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsRecordSearch
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.recordings import (
+    KEY_CHARS,
     RECORDED,
     RECORDING,
     RecordedRun,
@@ -30,7 +31,7 @@ from squidbot.core.transcript.recordings import (
     message_key,
     session_name,
 )
-from squidbot.core.transcript.records import retry
+from squidbot.core.transcript.records import check_unchanged, retry
 from squidbot.core.transcript.scopes import MODEL, SCOPE, ModelChange, due_scope, spelled
 from squidbot.core.view.steps import categorized, speaks
 from squidbot.core.view.truncation import ArrivalLimits, MessagePlace
@@ -309,6 +310,21 @@ class _SessionWriter:
         self._end = self._line.last_seq
         self._turn: int | None = None
 
+    @property
+    def _runs(self) -> int:
+        """How many runs are stored."""
+        newest = self._newest(RECORDED.name)
+        return newest.number + 1 if newest else 0
+
+    def _reopen(self, messages: int, runs: int) -> None:
+        """Read the newest records again: there have to be so many messages and runs.
+
+        Raises:
+            StoreError: others have imported meanwhile; what is known, and where it stands, is to be read again.
+        """
+        self._open()
+        check_unchanged(self._name, (self._opening.messages, self._runs), (messages, runs))
+
     def _newest(self, kind: str) -> Record | None:
         return self._opening.newest.get(kind)
 
@@ -375,16 +391,17 @@ class _SessionWriter:
         """Go to the line that ends with a message, or begin one behind it; stay if no line has it."""
         from squidbot.core.kinds import branch, switch  # noqa: PLC0415  # most sessions have one line
 
+        seen, wait = self._opening[:2], self._importer.wait
         lines = [*self._line.all()]
         ending = next((line for line in lines if line.last_seq == behind), None)
         holding = next((line for line in lines if behind < 0 or line.has(behind)), None)
         if ending is not None:
-            switch(self._line, ending.line, wait=self._importer.wait)
+            switch(self._line, ending.line, seen=seen, wait=wait)
         elif holding is not None:
             following = next(seq for first, last in holding.runs for seq in (max(first, behind + 1),) if seq <= last)
-            branch(holding, following, at=at, wait=self._importer.wait)
+            branch(holding, following, at=at, seen=seen, wait=wait)
             self._done.lines += 1
-        self._open()
+        self._reopen(seen[0], self._runs)
 
     def _parts(self, message: RecordedMessage) -> list[Message]:
         """Return a message as its codec reads it: what answers calls and what a person says apart."""
@@ -430,7 +447,7 @@ class _SessionWriter:
         self._done.new += len(self._rows)
         self._rows, self._keys, self._models, self._chars = [], [], [], 0
         end, turn = self._end, self._turn
-        self._open()
+        self._reopen(run.first_seq + len(keys) // KEY_CHARS, self._runs + 1)
         self._end, self._turn = end, turn
 
     def _is_due(self, run: RecordedRun) -> bool:

@@ -350,6 +350,46 @@ def test_several_who_import_one_recording_at_once_store_it_once(tmp_path: Path) 
         assert _lines(store, "made/talk") == {tuple(text for *_, text in said)}
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_another_import_between_two_transactions_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, before: bool
+) -> None:
+    """Wherever another process comes in: each message stands once, and each line is begun once."""
+    path = tmp_path / "talk.jsonl"
+    monkeypatch.setattr("squidbot.services.recordings._MOST_ROWS", 2)
+    said = [("a", "", "one"), ("b", "a", "two"), ("c", "b", "three"), ("d", "c", "four"), ("e", "d", "five")]
+    said += [("x", "b", "otherwise"), ("y", "x", "further"), ("z", "", "anew"), ("f", "e", "six")]
+    _write(path, said)
+    for at in itertools.count():
+        calls = itertools.count()
+        with SqliteStore(tmp_path / f"{at}.db") as store, SqliteStore(tmp_path / f"{at}.db") as other:
+            append = store.append
+
+            def appended(
+                *given: object,
+                act: object = append,
+                made: Iterator[int] = calls,
+                due: int = at,
+                of: SqliteStore = other,
+            ) -> None:
+                is_due = next(made) == due
+                if is_due and before:
+                    _importer(of).import_file(_Reader(), path)
+                act(*given)  # type: ignore[operator]
+                if is_due and not before:
+                    _importer(of).import_file(_Reader(), path)
+
+            monkeypatch.setattr(store, "append", appended)
+            done = _importer(store).import_file(_Reader(), path)
+            assert not [one.reason for one in done if one.reason]
+            assert store.head("made/talk")[0] == len(said)
+            assert _lines(store, "made/talk") == _leaves(said)
+            assert len([*LineStore(store, "made/talk").all()]) == len(_leaves(said))
+        if next(calls) <= at:
+            break
+    assert at > 5
+
+
 def test_a_store_that_fails_is_told_and_nothing_is_taken_for_stored(tmp_path: Path) -> None:
     """The next import stores what this one could not."""
     path, reader = tmp_path / "talk.jsonl", _Reader()

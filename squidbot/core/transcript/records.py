@@ -234,6 +234,16 @@ def retry(  # noqa: PLR0913  # where, what, and how it is told and waited for
     raise BusyError(session_id, MOST_SECONDS, undone)
 
 
+def check_unchanged(session_id: str, head: tuple[int, int], seen: tuple[int, int] | None) -> None:
+    """Check that nobody has written to a session since its numbers of messages and records were those.
+
+    Raises:
+        StoreError: others have.
+    """
+    if seen is not None and head != seen:
+        raise StoreError(f"{session_id}: others have written meanwhile; nothing was written; try again")
+
+
 def append(  # noqa: PLR0913  # as for `retry`
     store: TranscriptStore,
     session_id: str,
