@@ -227,7 +227,9 @@ class _Rollout:
             self.is_lost = self.is_lost or parent is None
         if value.get("role") == "user" and category is None:
             self._turns.append(self._tip)
-        self._tip = digest([line.stamp, line.payload], number)
+        # Copies may be redacted, so what is said tells messages apart only where nothing else does.
+        named = [line.kind, *(text_of(line.payload, key) for key in ("type", "role", "call_id"))]
+        self._tip = digest([line.stamp, line.payload if line.stamp is None else named], number)
         stamp, model = stamp_of(value.get("timestamp"))[0], text_of(value, "model")
         message = RecordedMessage(self._tip, value, parent, stamp, model, category, number, is_summary)
         self.session.messages.append(message)

@@ -334,3 +334,16 @@ def test_any_value_in_any_place_is_read_or_counted(path: Path, at: int, key: str
         for message in found.messages:
             OpenAIResponses().to_message(message.value)
         assert len({message.id for message in found.messages}) == len(found.messages)
+
+
+def test_ids_of_messages_stay_when_their_contents_are_redacted(path: Path) -> None:
+    """Who archives rollouts takes sealed reasoning out, or a secret: a copy of a session is known all the same."""
+    redacted = json.loads(json.dumps(TALK).replace('"encrypted_content": "c2VhbGVk"', '"content": null'))
+    redacted = json.loads(json.dumps(redacted).replace("list the files", "list the REDACTED"))
+    found, copy = session(path, TALK), session(path, redacted)
+    assert [one.id for one in found.messages] == [one.id for one in copy.messages]
+    assert [one.value for one in found.messages] != [one.value for one in copy.messages]
+    # Without times, what is said tells messages apart.
+    bare = [{"id": ID, "timestamp": "2025-10-01T09:00:00Z", "instructions": ""}]
+    others = [session(path, [*bare, said("user", text)["payload"]]) for text in ("a", "b")]  # type: ignore[list-item]
+    assert others[0].messages[0].id != others[1].messages[0].id
