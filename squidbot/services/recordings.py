@@ -184,13 +184,13 @@ class RecordingImporter:
         stamp: str,
         runs: Mapping[str, RecordedRun],
     ) -> Iterator[ImportedRecording]:
-        """Import the sessions of a file. The first one says at last how far it was read: who dies reads all again."""
+        """Import the sessions of a file. The last one says how far it was read, and the first one: who dies reads all."""
         names: dict[str, str] = {}
         ends = [replace(one, messages=[], unread=Counter()) for one in sessions[:1] if len(sessions) > 1]
         for number, session in enumerate([*sessions, *ends], 1):
             run = RecordedRun(str(path), session.id, 0, -1, "", start.offset, start.line, start.tip)
             end = run
-            if number == len(sessions) + len(ends):
+            if number >= len(sessions):
                 end = run._replace(**session.position._asdict(), stamp=stamp)
             name = names.get(session.id) or self._name(session, run, names, runs)
             done = ImportedRecording(str(path), name, recording_of(session))

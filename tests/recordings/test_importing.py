@@ -255,6 +255,23 @@ def test_a_session_says_how_far_its_file_was_read_also_if_others_stand_in_it(tmp
             assert RECORDED.newest(store, "made/talk")[5] == path.stat().st_size  # type: ignore[index]
 
 
+def test_a_file_whose_first_session_is_empty_is_not_read_again(tmp_path: Path) -> None:
+    """A sub-agent may have spoken before its parent."""
+    path = tmp_path / "talk.jsonl"
+    _write(path, [("s", "", "look there")], session="task", above="talk")
+
+    class _WithParent(_Reader):
+        def read(self, path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
+            found = super().read(path, start, is_over=is_over)
+            return [RecordedSession("made", "talk", CODEC.tag, position=found[0].position), *found]
+
+    reader = _WithParent()
+    with SqliteStore(tmp_path / "s.db") as store:
+        assert sum(one.new for one in _importer(store).import_file(reader, path)) == 1
+        assert _importer(store).import_file(reader, path) == []
+        assert reader.reads == [0]
+
+
 def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> None:
     """Times, models, the project and the user are stored beside the messages."""
     path, reader = tmp_path / "talk.jsonl", _Reader()
