@@ -184,7 +184,10 @@ class RecordingImporter:
         stamp: str,
         runs: Mapping[str, RecordedRun],
     ) -> Iterator[ImportedRecording]:
-        """Import the sessions of a file. The last one says how far it was read, and the first one: who dies reads all."""
+        """Import the sessions of a file. The last one says how far it was read: who dies before reads all again.
+
+        The first one says it, too: a hook knows the session of its agent alone.
+        """
         names: dict[str, str] = {}
         ends = [replace(one, messages=[], unread=Counter()) for one in sessions[:1] if len(sessions) > 1]
         for number, session in enumerate([*sessions, *ends], 1):
