@@ -68,6 +68,7 @@ class _Event(NamedTuple):
         summary: the agent's own summary, after a compaction.
         project: the folder that the agent works in.
         below: the transcript of the sub-agent that ended; `None` for none.
+        size: the bytes of the transcript at the event, where that was a while ago; -1 if it is now.
     """
 
     name: str
@@ -77,6 +78,7 @@ class _Event(NamedTuple):
     summary: str = ""
     project: str = ""
     below: Path | None = None
+    size: int = -1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,7 +133,7 @@ def _event(text: str) -> _Event:
     def said(*names: str) -> str:
         return next((given[name] for name in names if isinstance(given.get(name), str)), "")
 
-    path, below = said("transcript_path"), said("agent_transcript_path")
+    path, below, size = said("transcript_path"), said("agent_transcript_path"), given.get("size")
     return _Event(
         said("hook_event_name", "type"),
         said("session_id", "thread-id", "thread_id"),
@@ -140,6 +142,7 @@ def _event(text: str) -> _Event:
         said("compact_summary"),
         said("cwd"),
         Path(below).expanduser() if below else None,
+        size if isinstance(size, int) else -1,
     )
 
 
@@ -169,13 +172,15 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     name, path = session_name(options.agent, event.session), event.path or Path()
     newest = RECORDED.newest(store, name)
     is_own = newest is not None and newest.file == str(path)
-    left = path.stat().st_size - (newest.offset if newest and is_own else 0)
+    size = path.stat().st_size
+    left = size - (newest.offset if newest and is_own else 0)
     if left > _MOST_BYTES and not options.is_catching_up:
         _catch_up(options, event)
         return name
     importer = _importer(options, store, is_new=newest is None)
     known = {name: newest} if newest and is_own else None
-    is_over = event.name in _OVER or options.is_catching_up
+    # A process of its own comes later: the agent may be in the next step by then.
+    is_over = event.name in _OVER and event.size in {-1, size}
     done = importer.import_file(reader, path, is_over=is_over, known=known)
     name = next((one.session for one in done if one.recording.source == event.session), name)
     if newest is None and not done:  # the copy of another session
@@ -236,7 +241,9 @@ def _catch_up(options: _Options, event: _Event) -> None:
     """Have a process of its own store what is new: the agent does not wait for it."""
     import subprocess  # noqa: PLC0415  # most hooks need none
 
-    told = {"session_id": event.session, "transcript_path": str(event.path), "hook_event_name": event.name}
+    size = (event.path or Path()).stat().st_size
+    told: dict[str, object] = {"session_id": event.session, "transcript_path": str(event.path), "size": size}
+    told |= {"hook_event_name": event.name}
     told |= {"compact_summary": event.summary} if event.summary else {}
     command = [sys.executable, "-I", "-m", "squidbot", "hook", options.agent, "--store", str(options.store)]
     command += ["--redact"] if options.redacts else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -56,8 +57,9 @@ _MOST_UNREAD_BYTES: Final = 65_536
 _UNCUT: Final = sys.maxsize
 # The store searches more runs than these faster than they are read.
 _MOST_RUNS: Final = 200
-# Sessions of different files may have the same name.
+# Sessions of different files may have the same name, unless their agent gives each an id that no other one has.
 _MOST_NAMES: Final = 1_000
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Keys of a message under which stand bytes, ids and seals: nothing to redact.
 _DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_use_id"})
 
@@ -181,14 +183,16 @@ class RecordingImporter:
         stamp: str,
         runs: Mapping[str, RecordedRun],
     ) -> Iterator[ImportedRecording]:
-        """Import the sessions of a file. The last one says how far it was read: who dies before reads all again."""
+        """Import the sessions of a file. The first one says at last how far it was read: who dies reads all again."""
         names: dict[str, str] = {}
-        for number, session in enumerate(sessions, 1):
+        ends = [replace(one, messages=[], unread=Counter()) for one in sessions[:1] if len(sessions) > 1]
+        for number, session in enumerate([*sessions, *ends], 1):
             run = RecordedRun(str(path), session.id, 0, -1, "", start.offset, start.line, start.tip)
             end = run
-            if number == len(sessions):
+            if number == len(sessions) + len(ends):
                 end = run._replace(**session.position._asdict(), stamp=stamp)
-            done = ImportedRecording(str(path), self._name(session, run, names, runs), recording_of(session))
+            name = names.get(session.id) or self._name(session, run, names, runs)
+            done = ImportedRecording(str(path), name, recording_of(session))
             done.unread.update(session.unread)
             names[session.id] = done.session
             if not self._is_wanted(done):
@@ -197,7 +201,8 @@ class RecordingImporter:
                 self._write(session, (run, end), done, is_whole=not start.offset)
             except SquidbotError as error:
                 done.reason = str(error)
-            yield done
+            if number <= len(sessions) or done.reason:
+                yield done
             if done.reason:
                 return
 
@@ -235,6 +240,8 @@ class RecordingImporter:
                 return name
         above = names.get(session.parent) or self.stored_name(session.agent, session.parent) if session.parent else ""
         own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
+        # Whoever archives sessions may cut them in pieces; ids of sub-agents are their session's own.
+        is_alone = bool(above) or _UUID.fullmatch(session.id) is not None
         for number in range(1, _MOST_NAMES):
             name = own if number == 1 else f"{own}~{number}"
             there = RECORDED.all(self.store, name)
@@ -242,6 +249,8 @@ class RecordingImporter:
                 break
             if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
                 return name
+            if is_alone:
+                break
         beginning = self.sessions_with(keys[0]) if keys else []
         return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
 
@@ -306,7 +315,7 @@ class _SessionWriter:
     def _read_known(self) -> dict[str, int]:
         """Return the messages that are stored, by key; none if it is clear that the store has none of these."""
         messages, newest = self._session.messages, self._newest(RECORDED.name)
-        if newest is None:
+        if newest is None or not messages:
             return {}
         store, is_long = self._store, newest.number > _MOST_RUNS
         if is_long and not self._is_whole and all(one.parent is None for one in messages):

@@ -102,6 +102,24 @@ def test_what_is_stored_does_not_depend_on_when_the_hooks_came(tmp_path: Path, f
     assert len(rows(once)) == 5
 
 
+def test_a_process_that_comes_late_leaves_a_step_at_work(
+    tmp_path: Path, fire: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever event began it, the agent may be in the middle of an answer when it reads."""
+    talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
+    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
+    started: list[list[str]] = []
+    monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
+    talk.say("Mend the parser")
+    fire(talk.event("Stop"))
+    talk.answer("I look.")
+    fire(talk.event("PostToolUse"))
+    fire(talk.event("Stop"))
+    for command, said in zip(started, [1, 1, 2], strict=True):
+        assert hook.main(command[5:]) == 0
+        assert _texts(store) == ["Mend the parser", "I look."][:said]
+
+
 def test_an_edited_prompt_begins_a_branch(tmp_path: Path, fire: Callable[..., str]) -> None:
     """Also where the hook had read far behind the message that somebody went back to."""
     talk = ClaudeTranscript(tmp_path / "p")

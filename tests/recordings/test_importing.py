@@ -24,7 +24,7 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lines import LineStore
-from squidbot.core.transcript.recordings import RECORDING
+from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.services.recordings import RecordingImporter
 from squidbot.wiring.claims import wait
@@ -186,6 +186,36 @@ def test_two_recordings_with_one_name_are_two_sessions(tmp_path: Path) -> None:
             assert _importer(store).import_file(reader, tmp_path / folder / "talk.jsonl")[0].session == name
 
 
+def test_pieces_of_a_session_in_several_files_are_one_session(tmp_path: Path) -> None:
+    """An id that no other session has tells, also where the files share no message; so do ids of its sub-agents."""
+    reader, source = _Reader(), "0195a3b2-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(6)]
+    with SqliteStore(tmp_path / "s.db") as store:
+        for number, first in enumerate((0, 2, 4)):
+            path = tmp_path / f"{number}.jsonl"
+            _write(path, said[first : first + 2], session=source)
+            _write(path, [(f"s{number}", "", f"below {number}")], session="a1", above=source)
+            _importer(store).import_file(reader, path)
+        assert store.sessions() == [(f"made/{source}", 6), (f"made/{source}/a1", 3)]
+        assert _lines(store, f"made/{source}") == {tuple(text for *_, text in said)}
+        # The whole of it, in one file, adds nothing.
+        _write(tmp_path / "all.jsonl", said, session=source)
+        assert [one.new for one in _importer(store).import_file(reader, tmp_path / "all.jsonl")] == [0]
+
+
+def test_a_copy_of_a_session_that_comes_in_pieces_is_not_doubled(tmp_path: Path) -> None:
+    """The last piece first, then the copy, and then the beginning, which both have."""
+    reader, source = _Reader(), "0195a3b2-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
+    said = [(f"{number}", f"{number - 1}" if number else "", f"text {number}") for number in range(4)]
+    pieces = {"last": (said[2:], source), "copy": ([*said[:1], ("x", "0", "else")], f"1{source[1:]}")}
+    pieces["first"] = said[:2], source
+    with SqliteStore(tmp_path / "s.db") as store:
+        for name, (messages, session) in pieces.items():
+            _write(tmp_path / f"{name}.jsonl", messages, session=session)
+            _importer(store).import_file(reader, tmp_path / f"{name}.jsonl")
+        assert store.sessions() == [(f"made/{source}", 2), (f"made/1{source[1:]}", 3)]
+
+
 def test_a_moved_recording_is_known(tmp_path: Path) -> None:
     """The ids tell, not the path."""
     reader, old, new = _Reader(), tmp_path / "talk.jsonl", tmp_path / "moved" / "talk.jsonl"
@@ -209,6 +239,20 @@ def test_a_sub_agent_is_a_session_below_its_parent(tmp_path: Path) -> None:
         for each in (path, alone):
             _importer(store).import_file(reader, each)
         assert [name for name, _ in store.sessions()] == ["made/talk", "made/talk/task", "made/talk/seven"]
+
+
+def test_a_session_says_how_far_its_file_was_read_also_if_others_stand_in_it(tmp_path: Path) -> None:
+    """Who knows the session alone goes on from there, and does not read again what its sub-agents said."""
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        for number in range(3):
+            _write(path, [(f"a{number}", f"a{number - 1}" if number else "", "one")])
+            _write(path, [(f"s{number}", "", "long " * 20_000)], session="task", above="talk")
+            newest = RECORDED.newest(store, "made/talk")
+            known = {"made/talk": newest} if newest else {}
+            _importer(store).import_file(reader, path, is_over=False, known=known)
+            assert reader.reads[-1] == (newest.offset if newest else 0)
+            assert RECORDED.newest(store, "made/talk")[5] == path.stat().st_size  # type: ignore[index]
 
 
 def test_who_said_it_where_and_with_which_model_comes_along(tmp_path: Path) -> None:

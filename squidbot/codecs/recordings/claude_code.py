@@ -56,6 +56,8 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOST_AGENTS: Final = 1_000
 _MOST_BLOCKS: Final = 10_000
 _FIRST_ENTRIES: Final = 20
+# Titles of other sessions, and states of files, may stand in front of all that names the session.
+_MOST_FIRST_ENTRIES: Final = 1_000
 # Places in a thread that are no index of a message: in front of what is read, and somewhere before that.
 _FRONT, _BEFORE = -1, -2
 
@@ -122,9 +124,7 @@ class _Head(NamedTuple):
 
 
 def _head(path: Path) -> _Head:
-    keys = ("type", "sessionId", "cwd", "agentId", "isSidechain")
-    found = islice(entries(path, Position(), Counter()), _FIRST_ENTRIES)
-    first = [{key: entry.value.get(key) for key in keys} for entry in found]
+    first = [*_first_entries(path)]
     session = next(filter(None, (text_of(one, "sessionId") for one in first)), "")
     project = next(filter(None, (text_of(one, "cwd") for one in first)), "")
     agent = next((text_of(one, "agentId") for one in first if one.get("isSidechain") is True), "")
@@ -138,6 +138,16 @@ def _head(path: Path) -> _Head:
         # A session that goes on from another one may begin with its entries; the file has its own id.
         session, parent = path.stem if _UUID.fullmatch(path.stem) else session or path.stem, ""
     return _Head(session, parent, project, is_agent=is_agent, has_attachments=attached)
+
+
+def _first_entries(path: Path) -> Iterator[dict[str, object]]:
+    """Yield what the first entries say of their session: some, and on to one that names it if none of these does."""
+    is_named = False
+    for number, entry in enumerate(islice(entries(path, Position(), Counter()), _MOST_FIRST_ENTRIES)):
+        if is_named and number >= _FIRST_ENTRIES:
+            return
+        yield {key: entry.value.get(key) for key in ("type", "sessionId", "cwd", "agentId", "isSidechain")}
+        is_named = is_named or bool(text_of(entry.value, "sessionId"))
 
 
 def _session_folder(path: Path) -> Path | None:

@@ -59,7 +59,8 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     events = _Events(path)
     for entry in file:
         events.take(entry)
-    return finished(events.built(is_over=is_over), file, is_over=is_over)
+    # The usage of an answer is recorded behind it.
+    return finished(events.built(is_over=is_over), file, is_over=is_over, grows=True)
 
 
 class _Events:

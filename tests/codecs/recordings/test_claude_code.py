@@ -457,6 +457,13 @@ def test_form_is_known_by_its_structure() -> None:
     assert not claude_code.is_form([])
 
 
+def test_session_is_known_whatever_stands_at_the_head_of_its_file(path: Path) -> None:
+    """A file that was renamed may begin with dozens of titles, before an entry says of which session it is."""
+    titles: list[Event] = [{"type": "summary", "summary": "Work", "leafUuid": f"l{at}"} for at in range(30)]
+    found = session(path, [*titles, user("go", "u1")])
+    assert (found.id, found.project) == ("s", "/work/shop")
+
+
 # Reading on.
 
 
