@@ -206,7 +206,7 @@ class _Builder:
             "source": "store" if is_ours else "recording",
             "recording": self._imported(),
             "session": session.session_id,
-            "window": self._window(),
+            "window": self._window(calls),
             "prices": charges.to_json(),
             "groups": [*GROUPS],
             "messages": messages,
@@ -233,11 +233,11 @@ class _Builder:
             for name, one in zip(("agent", "project", "title"), (agent, project, title), strict=True)
         }
 
-    def _window(self) -> dict[str, Any]:
+    def _window(self, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the window of the requests; that of another agent is unknown."""
         window = self._session.window
         sizes: tuple[int | None, ...] = (None, None, None)
-        model, source = self._requests[-1].model if self._requests else "", "recording"
+        model, source = (calls[-1]["model"] or "" if calls else ""), "recording"
         if self._recording is None:
             tokens, reserve = window.window_tokens, window.reserved_output_tokens
             sizes, model, source = (tokens, reserve, tokens - reserve), window.model, window.source
