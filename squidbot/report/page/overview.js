@@ -67,13 +67,17 @@ function billedApart({ totals: all, source }) {
   return source === "store" && all.reported ? "; this is billed as the provider reported it, sending everything as squidbot counts" : "";
 }
 
+// Below this part of our count, a provider does not only count in another way.
+const FAR_BELOW = 0.75;
 function recordedSummary({ totals: all, recording, calls: every }) {
   const where = recording.project ? ` (project ${shown(recording.project)})` : "", over = every.filter((call) => call.reported && call.reported.input_tokens > call.tokens);
   const mean = over.reduce((sum, call) => sum + call.reported.input_tokens - call.tokens, 0) / over.length;
+  const under = every.filter((call) => call.reported && call.reported.input_tokens < FAR_BELOW * call.tokens).length;
   return [
     `This session was imported from ${agentName(recording)}${where}: the model was called ${many(all.calls, "time")} in a conversation of ${many(all.messages, "message")}. squidbot made none of these calls: each shows the messages that the agent can have sent. `,
     all.compactions ? `The agent compacted ${many(all.compactions, "time")}: from there on its own summary stands for the messages before it. ` : "",
-    over.length ? `In ${many(over.length, "call")} the provider reported more tokens than these messages have, ${figure(mean)} on average: system text and tools, which a recording lacks. ` : "",
+    over.length ? `In ${many(over.length, "call")}, the provider reported more tokens than these messages have, ${figure(mean)} on average: system text and tools, which a recording lacks. ` : "",
+    under ? `In ${many(under, "call")}, the provider reported far fewer than these messages have: there the agent had left out messages, which this recording does not tell. ` : "",
     all.reported ? "" : "The recording does not say what the provider reported, so tokens and prices are estimated. ",
     `Prices are ${priceUnit()}. Calls and messages are numbered from 0.`,
   ];
