@@ -133,6 +133,18 @@ def test_overview_says_the_figures_of_the_data(opened: Callable[..., Opened], da
         page.keyboard.press("ArrowRight")
 
 
+def test_messages_that_a_recording_shows_and_the_agent_left_out(opened: Callable[..., Opened], tmp_path: Path) -> None:
+    """The provider reported far less than all of them: the page says so, and that it does not know which."""
+    talk = talked(tmp_path / "talk")
+    talk.usage = {"input_tokens": 20, "output_tokens": 5}
+    talk.say("So be it " * 200)
+    talk.answer("Yes.")
+    with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
+        said = opened(data_of(imported(engine, talk))).inner_text("#totals")
+    assert "In 1 call, the provider reported far fewer than these messages have" in said
+    assert "In 3 calls, the provider reported more tokens" in said
+
+
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_an_imported_session_says_what_its_recording_tells(
     opened: Callable[..., Opened], tmp_path: Path, *, is_reported: bool
@@ -146,7 +158,7 @@ def test_an_imported_session_says_what_its_recording_tells(
     said = page.inner_text("#totals")
     assert "imported from Claude Code (project /work/app): the model was called 3 times" in said
     assert "The agent compacted 1 time" in said
-    assert ("In 3 calls the provider reported more tokens" in said) == is_reported
+    assert ("In 3 calls, the provider reported more tokens" in said) == is_reported
     assert ("tokens and prices are estimated" in said) == (not is_reported)
     assert page.locator("#questions dt").count() == 10
     assert page.locator("#chart-tokens .limit, #chart-tokens .bound").count() == 0

@@ -47,13 +47,13 @@ function totals() {
 }
 
 function recordedBoxes(cached, tokens) {
-  const { session } = app, { totals: all, recording } = session.values, largest = session.calls.reduce((most, call) => Math.max(most, session.sizeOf(call)), 0);
+  const { session } = app, { totals: all, recording } = session.values, largest = session.calls.length ? session.sizeOf(session.largest) : 0;
   const unsure = all.calls - all.reported, estimated = unsure ? `, of which ${many(unsure, "call")} without a report are estimated` : "";
   return [
     ["Imported from", agentName(recording), [recording.project, recording.title].filter(Boolean).map(shown).join(" \u00b7 ")],
     ["Calls", figure(all.calls), `of the agent; ${figure(all.reported)} with the provider's report`],
     ["Messages", figure(all.messages), `${figure(all.said_tokens)} tokens were said`],
-    ["Largest call", figure(largest), unsure ? "tokens, by the report or by its messages" : "tokens, as the provider reported"],
+    ["Largest call", figure(largest), all.reported ? "tokens, as the provider reported" : "tokens of messages"],
     ["Prompts cost", priced(all.price), unsure < all.calls ? `as the provider reported${estimated}` : "estimated: the recording has no report"],
     ["From the cache", share(cached, tokens), `of ${figure(tokens)} prompt tokens${unsure ? ", partly estimated" : ""}`],
     ["Answers cost", priced(all.output_price), `${figure(all.output)} tokens written by the model`],
@@ -67,13 +67,17 @@ function billedApart({ totals: all, source }) {
   return source === "store" && all.reported ? "; this is billed as the provider reported it, sending everything as squidbot counts" : "";
 }
 
+// Below this part of our count, a provider does not only count in another way.
+const FAR_BELOW = 0.75;
 function recordedSummary({ totals: all, recording, calls: every }) {
   const where = recording.project ? ` (project ${shown(recording.project)})` : "", over = every.filter((call) => call.reported && call.reported.input_tokens > call.tokens);
   const mean = over.reduce((sum, call) => sum + call.reported.input_tokens - call.tokens, 0) / over.length;
+  const under = every.filter((call) => call.reported && call.reported.input_tokens < FAR_BELOW * call.tokens).length;
   return [
     `This session was imported from ${agentName(recording)}${where}: the model was called ${many(all.calls, "time")} in a conversation of ${many(all.messages, "message")}. squidbot made none of these calls: each shows the messages that the agent can have sent. `,
     all.compactions ? `The agent compacted ${many(all.compactions, "time")}: from there on its own summary stands for the messages before it. ` : "",
-    over.length ? `In ${many(over.length, "call")} the provider reported more tokens than these messages have, ${figure(mean)} on average: system text and tools, which a recording lacks. ` : "",
+    over.length ? `In ${many(over.length, "call")}, the provider reported more tokens than these messages have, ${figure(mean)} on average: system text and tools, which a recording lacks. ` : "",
+    under ? `In ${many(under, "call")}, the provider reported far fewer than these messages have: there the agent had left out messages, which this recording does not tell. ` : "",
     all.reported ? "" : "The recording does not say what the provider reported, so tokens and prices are estimated. ",
     `Prices are ${priceUnit()}. Calls and messages are numbered from 0.`,
   ];
@@ -106,7 +110,7 @@ function fits(session) {
   const bad = error && [make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text ?? LEFT_OUT, " ", tableLink("errors", "All errors"), ". "];
   if (!all.length) return [question, ...(bad ?? ["No call was made yet."])];
   if (session.isRecording) {
-    const largest = all.reduce((best, call) => (session.sizeOf(call) > session.sizeOf(best) ? call : best));
+    const { largest } = session;
     return [question, "The recording does not tell the agent's limit. Its largest call was ", callLink(largest.call), `: ${figure(session.sizeOf(largest))} tokens, ${largest.reported ? "as the provider reported" : "by its messages"}.`];
   }
   const full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);

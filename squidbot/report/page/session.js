@@ -74,6 +74,12 @@ class Session {
   // How large a call was: by the provider, where only a part of what was sent is recorded.
   sizeOf(call) { return (this.isRecording ? call.reported?.input_tokens : null) ?? call.tokens; }
 
+  // The largest call: of those that the provider reported, if any.
+  get largest() {
+    const told = this.calls.filter((call) => call.reported);
+    return (told.length ? told : this.calls).reduce((best, call) => (this.sizeOf(call) > this.sizeOf(best) ? call : best));
+  }
+
   tokens(parts) { return parts.reduce((sum, part) => sum + this.parts[part].tokens, 0); }
 
   // What a call cost, in uncached input tokens.

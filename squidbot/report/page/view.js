@@ -88,7 +88,7 @@ async function show(read) {
 let listed = { name: "", offset: 0 };
 
 function sessionsTools() {
-  const field = make("input", { type: "search", id: "field", placeholder: "part of an id, a project or a title", value: listed.name, "aria-label": "Filter by name" });
+  const field = make("input", { type: "search", id: "field", placeholder: "id, project or title", value: listed.name, "aria-label": "Filter by name" });
   field.addEventListener("input", later(() => { listed = { name: field.value, offset: 0 }; show(sessions); }, 200));
   return [field];
 }
