@@ -62,6 +62,8 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > LEAST_FREE_BYTES:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
+    # The store of this user's coding agents would be the one that commands open where none is named.
+    os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir()) / f"squidbot-tests-no-data-{os.getpid()}")
     gc.disable()
 
 

@@ -18,7 +18,7 @@ from squidbot.replay.metrics import Ruler
 from squidbot.replay.recording import CODECS, Reader
 from squidbot.replay.terms import charges_of
 from squidbot.report.data import ReportSource, replayed_data, report_data, without_text
-from squidbot.report.listing import charges_for
+from squidbot.report.listing import charges_of_session
 from squidbot.report.page import check_replaces, write_page
 from squidbot.services.forget import WrittenFile, digest_of, note_written
 
@@ -73,7 +73,7 @@ def session_data(place: OpenStore, name: str, prices: str | None = None, *, keep
         StoreError: the store failed, or is damaged.
     """
     seen = place.seen(name)
-    charges = charges_of(prices) if prices else charges_for(place.wired.loaded, seen.core.window.model)
+    charges = charges_of(prices) if prices else charges_of_session(place, name)
     redact = str if keeps_secrets else place.wired.remembering.redactor.redacted
     with bar("reading") as progress:
         return report_data(ReportSource(seen.core, charges, redact, progress=progress), time.time())

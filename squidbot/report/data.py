@@ -22,12 +22,14 @@ from squidbot.core.settings import STRATEGIES
 from squidbot.core.transcript.bookkeeping import BROUGHT
 from squidbot.core.transcript.lines import COURSE, HEAD, LINE
 from squidbot.core.transcript.pins import PIN
+from squidbot.core.transcript.recordings import RECORDING
 from squidbot.core.transcript.removals import FORGOTTEN, RETRACTION
 from squidbot.core.view.assembly import account
 from squidbot.core.view.marks import recalled_ids
 from squidbot.replay.metrics import PromptCache
 from squidbot.replay.recording import rendered
 from squidbot.replay.rivals import RIVALS, SendEverything
+from squidbot.report.recorded import FirstParts, RecordedCalls
 from squidbot.report.requests import RequestReader
 
 if TYPE_CHECKING:
@@ -37,16 +39,18 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage, ToolCall
     from squidbot.core.plan import PlanRecord
     from squidbot.core.session import CoreSession
+    from squidbot.core.transcript.recordings import SourceSession
     from squidbot.replay.runner import PolicyRow, ReplayOutcome
     from squidbot.replay.terms import Charges
+    from squidbot.report.recorded import AgentCompaction
     from squidbot.report.requests import RecordedRequest
 
 # Counts the forms of the data: a reader that knows another one refuses it.
 FORMAT: Final = 1
 # What the figures of a request are split into, in the order in which they are drawn.
 GROUPS: Final = (
-    "system", "pinned", "memory", "merged", "compact", "moderate", "detailed", "summary", "absent", "user", "model",
-    "tool", "recalled", "other",
+    "system", "pinned", "memory", "merged", "compact", "moderate", "detailed", "summary", "carried", "absent", "user",
+    "model", "tool", "recalled", "other",
 )  # fmt: skip
 # A provider counts what is new, and what it had, a little otherwise than we do: so much of a request is no difference.
 COUNT_FRACTION: Final = 0.02
@@ -143,6 +147,9 @@ class _Builder:
     def __init__(self, source: ReportSource) -> None:
         self._take(source)
         self._reader = RequestReader()
+        # What the session was imported from, if squidbot made none of its requests, and the calls of its recording.
+        self._recording: SourceSession | None = None
+        self._recorded = RecordedCalls()
         self._requests: list[RecordedRequest] = []
         self._said: list[dict[str, Any]] = []
         self._billing = _Billing(source.charges)
@@ -177,32 +184,29 @@ class _Builder:
         """Read what is new."""
         self._said += self._messages()
         # What another program has said meanwhile is of the next report.
-        read = self._reader.read(self._session)
+        read, session = self._reader.read(self._session), self._session
+        self._recording = None if read else RECORDING.newest(session.line.store, session.session_id)
+        if self._recording is not None:
+            read = self._recorded.read(session, self._rows)
         self._requests = [one for one in read if one.record.messages <= len(self._said)]
 
     def report(self, now: float | None) -> ReportData:
-        session, charges, window = self._session, self._source.charges, self._session.window
-        lines = session.line
+        session, charges, lines = self._session, self._source.charges, self._session.line
         if not self._said:
             self._read()
         messages, requests = [*self._said], self._requests
         calls = self._calls(requests)
-        plans = [*_plans(session, requests)]
+        is_ours = self._recording is None
+        plans = [*_plans(session, requests)] if is_ours else [*map(_agents, self._recorded.compactions)]
         values = {
             "format": FORMAT,
             "with_text": True,
             "squidbot": version(DISTRIBUTION),
             "made_at": now,
-            "source": "store",
+            "source": "store" if is_ours else "recording",
+            "recording": self._imported(),
             "session": session.session_id,
-            "window": {
-                "tokens": window.window_tokens,
-                "reserve": window.reserved_output_tokens,
-                "limit": window.window_tokens - window.reserved_output_tokens,
-                "model": window.model,
-                "counter": window.counter,
-                "source": window.source,
-            },
+            "window": self._window(calls),
             "prices": charges.to_json(),
             "groups": [*GROUPS],
             "messages": messages,
@@ -210,7 +214,7 @@ class _Builder:
             "calls": calls,
             "compactions": plans,
             "lines": [state._asdict() | {"runs": lines.on(state.number).runs} for state in lines.states()],
-            "policies": [self._everything(calls)],
+            "policies": [self._everything(calls)] if is_ours else [],
             "missing": [],
             "errors": [],
         }
@@ -218,6 +222,31 @@ class _Builder:
         values |= {"heaviest": _heaviest(sent, messages), "tools": self._by_tool(sent, messages)}
         values |= {"recalled": [*self._recalled(calls, messages)], "totals": _totals(values)}
         return ReportData(values, [*self._texts])
+
+    def _imported(self) -> dict[str, str | None] | None:
+        """Return where the session was imported from."""
+        if self._recording is None:
+            return None
+        agent, _, project, title = self._recording
+        return {
+            name: self._source.redact(one) or None
+            for name, one in zip(("agent", "project", "title"), (agent, project, title), strict=True)
+        }
+
+    def _window(self, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the window of the requests; that of another agent is unknown."""
+        window = self._session.window
+        sizes: tuple[int | None, ...] = (None, None, None)
+        model, source = (calls[-1]["model"] or "" if calls else ""), "recording"
+        if self._recording is None:
+            tokens, reserve = window.window_tokens, window.reserved_output_tokens
+            sizes, model, source = (tokens, reserve, tokens - reserve), window.model, window.source
+        return {
+            **dict(zip(("tokens", "reserve", "limit"), sizes, strict=True)),
+            "model": model,
+            "counter": window.counter,
+            "source": source,
+        }
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -291,7 +320,7 @@ class _Builder:
                 "kind": part.kind.value,
                 "role": part.role,
                 "how": how,
-                "group": _group(part, level),
+                "group": "carried" if part.first_seq in self._recorded.summaries else _group(part, level),
                 "level": level or None,
                 "first": part.first_seq if part.first_seq >= 0 else None,
                 "last": part.last_seq if part.last_seq >= 0 else None,
@@ -335,30 +364,32 @@ class _Builder:
 
     def _billed(self, request: RecordedRequest, billing: _Billing) -> dict[str, Any]:
         """Return the next call."""
-        stack, known = billing.stack, billing.known
-        kept = stack.push(request.parts or (), self._numbered(request, stack), self._shown)
+        stack, known, parts = billing.stack, billing.known, request.parts or ()
+        shared = stack.shared(parts)
+        kept = stack.push(parts, shared, self._numbered(request, shared), self._shown)
         call = self._call(len(billing.calls), request, stack, kept)
+        if self._recording is not None:
+            call |= {"time": self._rows[call["answer"]].time, "bound": None, "limit": None, "is_same": None}
         is_new = request.plan and request.record.plan_id != billing.plan_id
         call["cause"] = request.plan.cause if request.plan and is_new else None
         added = sum(self._shown[number]["tokens"] for number in call["add"] if number not in known)
-        self._bill(call, request, added + (0 if known else call["outside"]), (billing.cache, stack.items))
+        self._bill(call, request, added + (0 if known else call["outside"]), self._cached(call, request, billing))
         billing.plan_id = request.record.plan_id
         return call
 
-    def _numbered(self, request: RecordedRequest, stack: _Stack) -> list[int]:
-        """Return the numbers of a request's parts; those that it shares with the request before are known."""
+    def _numbered(self, request: RecordedRequest, shared: int) -> list[int]:
+        """Return the numbers of a request's parts behind those that it shares with the request before."""
         plan, parts = request.plan, request.parts or ()
-        shared = stack.shared(parts)
-        noted = [one for one in plan.segments if one.summary_id] if plan else []
+        if plan is None:
+            return [self._part(part, {}, "") for part in parts[shared:]]
+        noted = [one for one in plan.segments if one.summary_id]
         levels = {
             one.summary_id or "": _LEVELS.get(one.representation.level, one.representation.level) for one in noted
         }
         is_head = [part.first_seq < 0 and part.kind in _HEAD for part in parts]
-        names = iter([section.name for section in plan.sections] if plan else [])
+        names = iter([section.name for section in plan.sections])
         named = [next(names, "") if head else "" for head in is_head]
-        return stack.numbers[:shared] + [
-            self._part(part, levels, name) for part, name in zip(parts[shared:], named[shared:], strict=True)
-        ]
+        return [self._part(part, levels, name) for part, name in zip(parts[shared:], named[shared:], strict=True)]
 
     def _call(self, at: int, request: RecordedRequest, stack: _Stack, kept: int) -> dict[str, Any]:
         record, groups = request.record, stack.groups.copy()
@@ -373,6 +404,7 @@ class _Builder:
             "line": request.line,
             "answer": answer,
             "time": self._rows[record.messages - 1].time if record.messages > 0 else None,
+            "model": self._source.redact(request.model) or None,
             "plan": record.plan_id if record.plan_id >= 0 else None,
             "keep": kept,
             "add": stack.numbers[kept:],
@@ -395,14 +427,24 @@ class _Builder:
     def _messages_cost(self, seq: int | None) -> int:
         return 0 if seq is None else self._counted(_raw(self._rows[seq]), self._rows[seq].cost.estimate)
 
-    def _bill(
-        self, call: dict[str, Any], request: RecordedRequest, new: int, sent: tuple[PromptCache[_Item], list[_Item]]
-    ) -> None:
-        """Add to a call what it costs, by its provider's report or by the prices; `new` tokens were never sent."""
-        charges, (cache, items) = self._source.charges, sent
-        tokens, output = call["tokens"], call["output"]
-        outside = _Item((request.record.system, request.record.tools), Cost(call["outside"], 0))
-        cached = min(tokens, cache.read([outside, *items], call["time"] or 0.0))
+    def _cached(self, call: Mapping[str, Any], request: RecordedRequest, billing: _Billing) -> int:
+        """Return how many tokens of the next call a provider's cache can have."""
+        now = call["time"] or 0.0
+        if self._recording is None:
+            outside = _Item((request.record.system, request.record.tools), Cost(call["outside"], 0))
+            cached = billing.cache.read([outside, *billing.stack.items], now)
+            return min(int(call["tokens"]), cached)
+        # What an agent sends grows, so no earlier call has a longer beginning in common than the one before.
+        charges, before = self._source.charges, billing.calls[-1]["time"] or 0.0 if billing.calls else -math.inf
+        kept: int = call["tokens"] - sum(self._shown[number]["tokens"] for number in call["add"])
+        return charges.cached(kept) if now - before <= charges.ttl_seconds else 0
+
+    def _bill(self, call: dict[str, Any], request: RecordedRequest, new: int, cached: int) -> None:
+        """Add to a call what it costs, by its provider's report or by the prices.
+
+        `new` tokens were never sent; a cache can have had `cached` ones.
+        """
+        charges, tokens, output = self._source.charges, call["tokens"], call["output"]
         price = charges.request(tokens, cached)
         if request.usage is not None:
             tokens, output, cached = request.usage
@@ -539,26 +581,34 @@ class _Stack:
     def copied(self) -> _Stack:
         """Return a copy, which changes by itself."""
         other = copy(self)
-        other.items, other.groups = [*self.items], self.groups.copy()
+        other.numbers, other.items, other.groups = [*self.numbers], [*self.items], self.groups.copy()
         return other
 
     def shared(self, parts: Sequence[Part]) -> int:
         """Return how many parts of another request are, from the first, the same objects."""
+        most = min(len(self._parts), len(parts))
+        if isinstance(parts, FirstParts) and parts.begins_as(self._parts):
+            return most
         pairs = enumerate(zip(self._parts, parts, strict=False))
-        return next((at for at, (one, other) in pairs if one is not other), min(len(self._parts), len(parts)))
+        return next((at for at, (one, other) in pairs if one is not other), most)
 
-    def push(self, parts: Sequence[Part], numbers: list[int], shown: Sequence[Mapping[str, Any]]) -> int:
-        """Take the next request; return how many parts stay, from the first."""
-        pairs = enumerate(zip(self.numbers, numbers, strict=False))
-        kept = next((at for at, (one, other) in pairs if one != other), min(len(self.numbers), len(numbers)))
+    def push(self, parts: Sequence[Part], shared: int, added: list[int], shown: Sequence[Mapping[str, Any]]) -> int:
+        """Take the next request; return how many parts stay, from the first.
+
+        It has `shared` parts of this one, from the first, and behind them those of the numbers `added`.
+        """
+        behind = self.numbers[shared:]
+        pairs = enumerate(zip(behind, added, strict=False))
+        same = next((at for at, (one, other) in pairs if one != other), min(len(behind), len(added)))
+        kept, numbers = shared + same, added[same:]
         for number in self.numbers[kept:]:
             self.groups[shown[number]["group"]] -= shown[number]["tokens"]
-        for number in numbers[kept:]:
+        for number in numbers:
             self.groups[shown[number]["group"]] += shown[number]["tokens"]
         self.tokens += sum(part.cost.estimate for part in parts[kept:])
         self.tokens -= sum(part.cost.estimate for part in self._parts[kept:])
-        self.items[kept:] = [_Item(number, Cost(shown[number]["tokens"], 0)) for number in numbers[kept:]]
-        self.numbers, self._parts = numbers, parts
+        self.items[kept:] = [_Item(number, Cost(shown[number]["tokens"], 0)) for number in numbers]
+        self.numbers[kept:], self._parts = numbers, parts
         return kept
 
 
@@ -662,17 +712,33 @@ def _plan(plan: PlanRecord, line: int, call: int | None, next_call: int) -> dict
     }
 
 
+def _agents(compaction: AgentCompaction) -> dict[str, Any]:
+    """Return a compaction of an agent's own as a plan change; what it cost is not recorded."""
+    unknown = ("plan", "kept", "price", "summary_price", "pays_after", "paid_at", "restores")
+    return {
+        **dict.fromkeys(unknown),
+        "line": compaction.line,
+        "call": compaction.call,
+        "cause": "agent",
+        "time": compaction.time,
+        "made_at": compaction.seq,
+        "before": compaction.before,
+        "after": compaction.after,
+        "from": compaction.first_seq,
+    }
+
+
 def _totals(values: Mapping[str, Any]) -> dict[str, Any]:
-    calls, everything = values["calls"], values["policies"][0]
+    calls, policies = values["calls"], values["policies"]
     keys = ("tokens", "cached", "new", "rewritten", "output", "price", "output_price")
     return {
         "calls": len(calls),
         "messages": len(values["messages"]),
         "said_tokens": sum(one["tokens"] for one in values["messages"]),
         **{key: sum(call[key] for call in calls) for key in keys},
-        "everything_price": sum(everything["price"]),
+        "everything_price": sum(policies[0]["price"]) if policies else None,
         "compactions": sum(one["call"] is not None for one in values["compactions"]),
-        "rebuilt": sum(call["is_same"] for call in calls),
+        "rebuilt": sum(bool(call["is_same"]) for call in calls),
         "reported": sum(call["reported"] is not None for call in calls),
     }
 
@@ -761,6 +827,7 @@ def without_text(data: ReportData) -> ReportData:
         "made_at": None,
         "with_text": False,
         "session": None,
+        "recording": values["recording"] and dict.fromkeys(values["recording"]),
         "window": bare(values["window"], model=None, counter=None, source=None),
         "prices": bare(values["prices"], name=None, as_of=None),
         "messages": [bare(one, tools=[tool(name) for name in one["tools"]]) for one in values["messages"]],
@@ -768,7 +835,7 @@ def without_text(data: ReportData) -> ReportData:
             bare(one, name=None, summary=one["summary"] and notes.setdefault(one["summary"], f"note {len(notes) + 1}"))
             for one in values["parts"]
         ],
-        "calls": [bare(one, problem=one["problem"] and LEFT_OUT) for one in values["calls"]],
+        "calls": [bare(one, model=None, problem=one["problem"] and LEFT_OUT) for one in values["calls"]],
         "compactions": [bare(one) for one in values["compactions"]],
         "lines": [bare(one) for one in values["lines"]],
         "policies": [bare(one, name=_known(one["name"], at)) for at, one in enumerate(values["policies"])],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from itertools import islice
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.last_request import REQUEST, LastRequest, usage_of
 from squidbot.core.plan import PlanRecord
+from squidbot.core.ports import SupportsRecordSearch
 from squidbot.core.transcript.goals import stored_goals
 from squidbot.core.transcript.identity import SessionIdentity, identity_of
 from squidbot.core.transcript.lineage import BELOW, above, parent_of
 from squidbot.core.transcript.lines import own_name
+from squidbot.core.transcript.recordings import RECORDING
+from squidbot.core.transcript.scopes import MODEL
 from squidbot.replay.terms import Charges
 
 if TYPE_CHECKING:
@@ -83,6 +87,17 @@ def charges_for(loaded: Loaded, model: str) -> Charges:
     return Charges.of(loaded.settings.model(model).prices or loaded.settings.prices, loaded.prices(model))
 
 
+def charges_of_session(place: ShownStore, session_id: str) -> Charges:
+    """Return the prices by which a session is billed: those of its window's model, or of the newest that answered.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+    """
+    model = place.window(session_id)[0].model
+    newest = None if model else MODEL.newest(place.store, session_id)
+    return charges_for(place.wired.loaded, newest.model if newest else model)
+
+
 def session_row(place: ShownStore, session_id: str, messages: int, above_it: str | None) -> dict[str, Any]:
     """Return what is known about a session without reading it; its id is below that of another one, `above_it`.
 
@@ -91,6 +106,7 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
     keys = ("first_time", "last_time", "requests", "request_tokens", "plan", "cause", "model", "window")
     found: dict[str, Any] = {"session": session_id, "messages": messages, **dict.fromkeys(keys), "requests": 0}
     found |= {"damaged": None, "parent": above_it, "way": BELOW if above_it else None}
+    found |= dict.fromkeys(("agent", "project", "title"))
     try:
         ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
         newest = place.line(session_id).last_record(session_id, REQUEST)
@@ -99,6 +115,7 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
         plan = PlanRecord.from_json(stored.body) if stored else None
         window, source = place.window(session_id)
         parent = parent_of(place.store, session_id)
+        recording = RECORDING.newest(place.store, session_id)
     except DamagedStoreError as error:
         return {**found, "damaged": str(error)}
     if ends:
@@ -109,6 +126,10 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
         found |= {"plan": plan.plan_id, "cause": plan.cause}
     if source != "assumed":
         found |= {"model": window.model, "window": window.window_tokens}
+    if recording:
+        redacted = place.wired.remembering.redactor.redacted
+        said = (recording.agent, recording.project, recording.title)
+        found |= {name: redacted(one) or None for name, one in zip(("agent", "project", "title"), said, strict=True)}
     if parent:
         found |= {"parent": parent.other, "way": parent.way}
     return found
@@ -173,7 +194,8 @@ class SessionRows:
     ) -> dict[str, Any]:
         """Return a page of the list, the session with the newest message first.
 
-        `sees` tells which sessions, by id and number of messages, the viewer may see; `name` is a part of the ids.
+        `sees` tells which sessions, by id and number of messages, the viewer may see; `name` is a part of the ids, or
+        of the projects and titles of imported sessions.
 
         Raises:
             StoreError: the store failed, or can't list its sessions.
@@ -197,12 +219,27 @@ class SessionRows:
         return self._listed(dict(self._place.sessions()), sees, name)
 
     def _listed(self, stored: Mapping[str, int], sees: Callable[[str, int], bool], name: str) -> tuple[list[str], int]:
-        part = name.casefold()
-        every = [one for one, count in stored.items() if part in one.casefold() and sees(one, count)]
+        part, about = name.casefold(), self._recorded_as(name)
+        every = [one for one, count in stored.items() if (part in one.casefold() or one in about) and sees(one, count)]
         listed = every[-MOST_LISTED:]
         times = {one: self._last_time(one, stored[one]) for one in listed}
         listed.sort(key=lambda one: -times[one])
         return listed, len(every)
+
+    def _recorded_as(self, name: str) -> set[str]:
+        """Return the imported sessions in whose project or title a text stands."""
+        store = self._place.store
+        if not name or not isinstance(store, SupportsRecordSearch):
+            return set()
+        written = json.dumps(name, ensure_ascii=False)[1:-1]
+        return {one for one in store.sessions_with(RECORDING.name, [written]) if self._is_recorded_as(one, name)}
+
+    def _is_recorded_as(self, session_id: str, name: str) -> bool:
+        try:
+            recording = RECORDING.newest(self._place.store, session_id)
+        except DamagedStoreError:
+            return False
+        return recording is not None and (name in recording.project or name in recording.title)
 
     def _last_time(self, session_id: str, messages: int) -> float:
         with self._lock:
@@ -286,7 +323,7 @@ class SessionRows:
 
     def _cost(self, session_id: str, line: LineStore) -> tuple[_Spent, ...]:
         """Return what each line has spent; of known ones only what came since is read."""
-        charges = charges_for(self._place.wired.loaded, self._place.window(session_id)[0].model)
+        charges = charges_of_session(self._place, session_id)
         with self._lock:
             before = self._spent.get(session_id, ())
         names = [own_name(REQUEST, number) for number in range(len(line.lines.made) + 1)]

@@ -17,7 +17,7 @@ from squidbot.core.transcript.goals import stored_goals
 from squidbot.core.transcript.identity import identity_of
 from squidbot.plugins.store_tools import SessionOwners
 from squidbot.report.data import ReportSource
-from squidbot.report.listing import SessionRows, charges_for, id_of, key_of
+from squidbot.report.listing import SessionRows, charges_of_session, id_of, key_of
 from squidbot.report.snapshots import ReportCache
 from squidbot.services.forget import forget_messages
 from squidbot.tools.history import codec_of
@@ -82,8 +82,7 @@ class StorePages:
         return session_id
 
     def _built(self, session_id: str, growing: GrowingReport) -> ReportData:
-        session = self._place.session(session_id)
-        charges = charges_for(self._place.wired.loaded, session.window.model)
+        session, charges = self._place.session(session_id), charges_of_session(self._place, session_id)
         return growing.report(ReportSource(session, charges), time.time())
 
     # -- lists -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from squidbot.core.transcript.pins import Pins
 from squidbot.core.view.current import PLAN, CurrentView, empty_view, marked, view_under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from squidbot.core.messages import Part, Record, Usage
     from squidbot.core.session import CoreSession
@@ -33,16 +33,18 @@ class RecordedRequest:
         is_same: whether the recorded hash says that these parts are what was sent.
         usage: what the provider reported; `None` for nothing.
         problem: why it can't be rebuilt; "" if it can.
+        model: the model that answered; "" where the request does not say.
     """
 
     line: int
     number: int
     record: LastRequest
     plan: PlanRecord | None
-    parts: tuple[Part, ...] | None
+    parts: Sequence[Part] | None
     is_same: bool
     usage: Usage | None
     problem: str = ""
+    model: str = ""
 
 
 def recorded_requests(session: CoreSession) -> list[RecordedRequest]:

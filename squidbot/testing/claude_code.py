@@ -23,6 +23,8 @@ class ClaudeTranscript:
         self.path.touch()
         self.entries = 0
         self.tip: str | None = None
+        # What the next answers report of their calls, in tokens.
+        self.usage: dict[str, object] = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100}
 
     def add(self, kind: str, message: dict[str, object] | None = None, **more: object) -> str:
         """Append an entry behind the newest, and return its id."""
@@ -54,9 +56,8 @@ class ClaudeTranscript:
         number = self.entries + 1
         for block in blocks:
             content = {"type": "text", "text": block} if isinstance(block, str) else block
-            usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100}
             head = {"id": f"msg_{self.session[:4]}_{number}", "type": "message", "role": "assistant", "model": model}
-            self.add("assistant", {**head, "content": [content], "stop_reason": None, "usage": usage})
+            self.add("assistant", {**head, "content": [content], "stop_reason": None, "usage": self.usage})
         return self.tip or ""
 
     def call(self, name: str, given: dict[str, object], result: str, *, text: str = "") -> str:

@@ -42,6 +42,7 @@ class Made:
             "squidbot": "0.1.0",
             "made_at": 1_700_000_000.0,
             "source": "replay",
+            "recording": None,
             "session": self.name,
             "window": {
                 "tokens": 8000,
@@ -165,6 +166,7 @@ class Made:
             "request": at,
             "answer": 2 * at + 1,
             "time": 1_700_000_000.0 + at,
+            "model": None,
             "plan": None,
             "keep": kept,
         }

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import squidbot
 from squidbot.report.data import ReportData, without_text
 from squidbot.report.page import page_around, page_of, write_page
 from tests.report.made import Made
+from tests.report.test_recorded import data_of, imported, talked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,6 +131,58 @@ def test_overview_says_the_figures_of_the_data(opened: Callable[..., Opened], da
         for tokens in call["by"].values():
             assert figure(tokens) in shown
         page.keyboard.press("ArrowRight")
+
+
+def test_messages_that_a_recording_shows_and_the_agent_left_out(opened: Callable[..., Opened], tmp_path: Path) -> None:
+    """The provider reported far less than all of them: the page says so, and that it does not know which."""
+    talk = talked(tmp_path / "talk")
+    talk.usage = {"input_tokens": 20, "output_tokens": 5}
+    talk.say("So be it " * 200)
+    talk.answer("Yes.")
+    with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
+        said = opened(data_of(imported(engine, talk))).inner_text("#totals")
+    assert "In 1 call, the provider reported far fewer than these messages have" in said
+    assert "In 3 calls, the provider reported more tokens" in said
+
+
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_an_imported_session_says_what_its_recording_tells(
+    opened: Callable[..., Opened], tmp_path: Path, *, is_reported: bool
+) -> None:
+    """Whose it is, its calls and compactions; nothing of a limit that was kept, or of requests that were verified."""
+    talk = talked(tmp_path / "talk")
+    if not is_reported:
+        talk.path.write_text(talk.path.read_text().replace('"usage"', '"unused"'))
+    with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
+        page = opened(data_of(imported(engine, talk)))
+    said = page.inner_text("#totals")
+    assert "imported from Claude Code (project /work/app): the model was called 3 times" in said
+    assert "The agent compacted 1 time" in said
+    assert ("In 3 calls, the provider reported more tokens" in said) == is_reported
+    assert ("tokens and prices are estimated" in said) == (not is_reported)
+    assert page.locator("#questions dt").count() == 10
+    assert page.locator("#chart-tokens .limit, #chart-tokens .bound").count() == 0
+    assert not page.is_visible("#chart-sum")
+    told = ""
+    for place in ("overview", "map", "call&call=2", "message&message=1", "tables"):
+        page.evaluate(f"location.hash = '#view={place}'")
+        settle(page)
+        told += page.inner_text("main")
+    assert "The agent's compaction:" in told
+    assert "What the agent can have sent: 2 messages" in told
+    assert "Sent word for word until call 1; left out from call 2 on." in told
+    never = (
+        "squidbot kept",
+        "Verified",
+        "verified",
+        "byte for byte",
+        "everything",
+        "bound",
+        "NaN",
+        "undefined",
+        "null",
+    )
+    assert [words for words in never if words in told] == []
 
 
 def test_readout_lies_beside_the_cursor(opened: Callable[..., Opened], data: ReportData) -> None:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
+from squidbot.codecs.recordings import claude_code
 from squidbot.core.memories import SHARED, Scope
 from squidbot.report.listing import key_of
+from squidbot.services.recordings import RecordingImporter
 
 from ..commands.conftest import talk
 from .serving import Talker, base_of, served
 from .test_gate import TOKENS, USERS
+from .test_recorded import talked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +88,22 @@ def test_a_session_is_opened_and_grows(folder: Path) -> None:
         page.get_by_label("Filter by name").fill("nothing like this")
         page.get_by_text("No session has such a name.").wait_for()
     assert folder.is_dir()
+
+
+def test_an_imported_session_is_found_by_its_project(folder: Path) -> None:
+    """The list says whose it is, and its page shows the calls of the recording."""
+    with squidbot.load(AGENT) as engine:
+        wired = engine.wired
+        recording = talked(folder / "talk").path
+        RecordingImporter(wired.store, wired.meter(), wired.codecs).import_file(claude_code, recording)
+    with served("s.db") as server, opened(server.address(), viewport=PHONE) as page:
+        page.get_by_label("Filter by name").fill("work/app")
+        page.get_by_text("1 to 1 of 1").wait_for()
+        page.get_by_text("Claude Code · /work/app").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.locator("td a.name").first.click()
+        page.get_by_text("follows the session: 7 messages, 3 calls").wait_for()
+        page.get_by_text("imported from Claude Code").wait_for()
 
 
 def test_every_page_shows_hostile_text_as_text_on_a_phone(folder: Path) -> None:

@@ -83,7 +83,7 @@ def _unpacker(path: Path) -> Callable[[bytes], object]:
     try:
         ormsgpack = importlib.import_module("ormsgpack")
     except ImportError as error:
-        wrong = "needs ormsgpack, which comes with LangGraph: install squidbot-context[langchain]"
+        wrong = "needs ormsgpack, which comes with LangGraph: in your clone, pip install '.[langchain]'"
         raise TranscriptError(str(path), None, wrong) from error
 
     # A message stands in every checkpoint behind it, byte for byte.

@@ -15,7 +15,7 @@ function callView(root) {
   return root.replaceChildren(
     callTools(number), make("h2", {}, `Call ${number} of ${session.calls.length}`), callFacts(number, call),
     ...callTrouble(number, call), changeOf(number, call),
-    make("h2", {}, `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number, session.difference(number)), answerOf(call));
+    make("h2", {}, session.isRecording ? `What the agent can have sent: ${many(parts.length, "message")}` : `The whole request: ${many(parts.length, "part")}`), strip(parts), partList(parts, number, session.difference(number)), answerOf(call));
 }
 
 function callTools(number) {
@@ -30,7 +30,7 @@ function callTools(number) {
 
 function callFacts(number, call) {
   const cost = app.session.costs[number], sum = cost.cached + cost.new + cost.rewritten;
-  const rows = [
+  const rows = app.session.isRecording ? recordedFacts(call, cost, sum) : [
     ["Tokens", `${figure(call.tokens)} of ${figure(call.limit)}`, `bound ${figure(call.bound)}${call.outside ? `; ${figure(call.outside)} are the host's system text, tools and frame` : ""}`],
     ["Prompt cost", priced(sum), `${figure(call.cached)} tokens cached, ${figure(call.new)} new, ${figure(call.rewritten)} written again`],
     ["Answer", `${figure(call.output)} tokens`, `cost ${priced(cost.output)}`],
@@ -39,6 +39,17 @@ function callFacts(number, call) {
   ];
   const where = [moment(call.time), app.session.values.lines.length > 1 ? `branch ${call.line}, its request ${call.request}` : ""].filter(Boolean).join(" \u00b7 ");
   return make("div", {}, make("p", { class: "dim" }, where), make("dl", { class: "figures facts" }, rows.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("small", {}, note))))));
+}
+
+function recordedFacts(call, cost, sum) {
+  const more = call.reported ? call.reported.input_tokens - call.tokens : 0;
+  return [
+    ["Tokens", figure(call.tokens), "of the messages that the agent can have sent"],
+    ["Provider's report", call.reported ? `${figure(call.reported.input_tokens)} in` : "none", call.reported ? `${figure(call.reported.cached_tokens)} cached, ${figure(call.reported.output_tokens)} out${more > 0 ? `; ${figure(more)} more than the messages: system text and tools, which a recording lacks` : ""}` : "the recording has none of this call"],
+    ["Prompt cost", priced(sum), `${figure(call.cached)} tokens cached, ${figure(call.new)} new, ${figure(call.rewritten)} written again${call.reported ? "" : ", by an estimate"}`],
+    ["Answer", `${figure(call.output)} tokens`, `cost ${priced(cost.output)}`],
+    ...(call.model ? [["Model", shown(call.model), "by the recording"]] : []),
+  ];
 }
 
 function callTrouble(number, call) {
@@ -69,7 +80,7 @@ function changeOf(number, call) {
 
 function changeStory(change) {
   const paid = change.pays_after === null ? "" : change.paid_at !== null ? ["It had paid for itself by ", callLink(change.paid_at), "."] : [`It would pay for itself after ${figure(Math.ceil(change.pays_after))} more calls; the next compaction, or the end, came first.`];
-  const from = change.from === null ? "" : ["The first message that is sent in another way is ", messageLink(change.from), ". "];
+  const from = change.from === null ? "" : [change.cause === "agent" ? "The first message that it left out is " : "The first message that is sent in another way is ", messageLink(change.from), ". "];
   const kept = change.kept === null ? "" : change.kept ? `The first ${figure(change.kept)} tokens stayed as they were. ` : "Nothing before it stayed as it was. ";
   const price = change.price === null ? "" : `Writing the rest again cost ${priced(change.price)}${change.summary_price ? `, its summaries ${priced(change.summary_price)}` : ""}. `;
   const restores = change.restores === null || change.restores === undefined ? "" : ` It is plan ${change.restores} again.`;

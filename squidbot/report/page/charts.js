@@ -226,7 +226,7 @@ function hasAny(rows, first, last) {
 function shapeOf(cause, x, y) {
   if (cause === "undo" || cause === "restore") return `M${x + 4} ${y - 5}v10l-8 -5z`;
   if (cause === "branch") return `M${x} ${y - 5}l5 5l-5 5l-5 -5z`;
-  if (cause === "high-water" || cause === "overflow" || cause === "cold-cache") return `M${x - 5} ${y - 4}h10l-5 9z`;
+  if (cause === "high-water" || cause === "overflow" || cause === "cold-cache" || cause === "agent") return `M${x - 5} ${y - 4}h10l-5 9z`;
   return `M${x - 4} ${y - 4}h8v8h-8z`;
 }
 // The lines of a session, as a band under the calls.
@@ -243,7 +243,7 @@ function lanes(chart) {
 function callHead(number) {
   const { session } = app, call = session.calls[number], lines = [];
   const branch = session.values.lines.length > 1 ? `, branch ${call.line}` : "";
-  lines.push(make("b", {}, `Call ${number}${branch}: ${figure(call.tokens)} of ${figure(call.limit)} tokens${call.bound > call.tokens ? `, by the bound ${figure(call.bound)}` : ""}`));
+  lines.push(make("b", {}, `Call ${number}${branch}: ${session.isRecording ? `${figure(call.tokens)} tokens of messages` : `${figure(call.tokens)} of ${figure(call.limit)} tokens`}${call.bound > call.tokens ? `, by the bound ${figure(call.bound)}` : ""}`));
   for (const change of session.changes.get(number) ?? []) lines.push(make("div", {}, changeWords(change)));
   for (const error of session.errors.get(number) ?? []) lines.push(make("div", { class: "warn" }, `A call before this one had no request: ${error.text}`));
   const missing = session.missing.get(number) ?? [];
@@ -252,8 +252,8 @@ function callHead(number) {
   return lines;
 }
 function changeWords(change) {
-  const name = { undo: "Undo", restore: "Restore", branch: "Branch" }[change.cause] ?? `Compaction (${shown(change.cause)})`;
-  const sizes = change.before === null || change.after === null ? "" : `: ${figure(change.before)} \u2192 ${figure(change.after)} tokens by the bound`;
+  const name = { undo: "Undo", restore: "Restore", branch: "Branch", agent: "The agent's compaction" }[change.cause] ?? `Compaction (${shown(change.cause)})`;
+  const sizes = change.before === null || change.after === null ? "" : `: ${figure(change.before)} \u2192 ${figure(change.after)} tokens ${change.cause === "agent" ? "of messages" : "by the bound"}`;
   const price = change.price ? `, price ${priced(change.price)}` : "";
   return `${name}${sizes}${price}`;
 }
@@ -269,10 +269,12 @@ function largest([first, last]) {
   return best;
 }
 
+function manyInOne(size) { return size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""; }
+
 const LIMIT_IN_VIEW = 2.5;
 const TOKENS = {
   title: "Tokens of each call", height: 300, pick: largest,
-  note: (size) => `Each column is one request to the model, from what it was made up. ${size > 1 ? `Each column stands for ${size} calls and shows the largest of them: zoom in to see all. ` : ""}The dashed line is the limit. The thin line above a column is the bound that squidbot plans by: no provider should count more, and it stays below the limit. \u25bc (a stroke, where they are many) is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
+  note: (size) => app.session.isRecording ? `Each column is one call of the agent, from the messages that it can have sent. ${manyInOne(size)}A white dot is what the provider reported: it has the system text and the tools, too, which a recording lacks. \u25bc (a stroke, where they are many) is a compaction of the agent's. Click a column to see that call message by message.` : `Each column is one request to the model, from what it was made up. ${manyInOne(size)}The dashed line is the limit. The thin line above a column is the bound that squidbot plans by: no provider should count more, and it stays below the limit. \u25bc (a stroke, where they are many) is a compaction, \u25c0 an undo or restore, \u25c6 a branch, \u25a0 another change; \u2715 a call that had no request; \u25cb a name that the model needed next and the request had not; a white dot what the provider reported. Click a column to see that call part by part.`,
   paint(chart) {
     const { session } = app, picked = chart.bars.map(largest), rows = picked.map((call) => session.calls[call]);
     const seen = session.seenGroups;
@@ -281,18 +283,22 @@ const TOKENS = {
     const isFar = limits > LIMIT_IN_VIEW * peak;
     chart.axes((isFar ? peak * 1.1 : Math.max(peak, limits)) * 1.03);
     chart.stack(seen.map((group) => [group, fillOf(group), rows.map((call) => call.by[group] ?? 0)]));
-    let limit = "";
-    rows.forEach((call, at) => { const x = chart.x(chart.bars[at][0]); limit += `${at ? "L" : "M"}${x} ${chart.y(call.limit)}H${x + chart.step}`; });
-    const bound = rows.map((call, at) => `${at ? "L" : "M"}${chart.x(chart.bars[at][0]).toFixed(1)} ${chart.y(call.bound || call.tokens).toFixed(1)}h${chart.step.toFixed(1)}`).join("");
-    chart.svg.append(draw("path", { class: "bound", d: bound }));
-    if (isFar) chart.svg.append(draw("text", { x: EDGE.left + 4, y: EDGE.top + 10 }, `the limit, ${figure(limits)}, is above this chart`));
-    else chart.svg.append(draw("path", { class: "limit", d: limit }), draw("text", { x: EDGE.left + 4, y: chart.y(rows[0].limit) + 13 }, `limit ${figure(rows[0].limit)}`));
+    if (!session.isRecording) this.limits(chart, rows, limits, isFar);
     let reported = "";
     rows.forEach((call, at) => { if (call.reported) reported += `M${chart.x(chart.bars[at][0]) + chart.step / 2 - 2} ${chart.y(call.reported.input_tokens)}a2 2 0 1 0 4 0a2 2 0 1 0 -4 0`; });
     if (reported) chart.svg.append(draw("path", { class: "reported", d: reported }));
     marks(chart);
     lanes(chart);
     chart.layersLegend(seen.map((group) => [group, GROUPS[group], group]));
+  },
+  // The limit of each call, and its bound: an agent's own are unknown.
+  limits(chart, rows, limits, isFar) {
+    let limit = "";
+    rows.forEach((call, at) => { const x = chart.x(chart.bars[at][0]); limit += `${at ? "L" : "M"}${x} ${chart.y(call.limit)}H${x + chart.step}`; });
+    const bound = rows.map((call, at) => `${at ? "L" : "M"}${chart.x(chart.bars[at][0]).toFixed(1)} ${chart.y(call.bound || call.tokens).toFixed(1)}h${chart.step.toFixed(1)}`).join("");
+    chart.svg.append(draw("path", { class: "bound", d: bound }));
+    if (isFar) chart.svg.append(draw("text", { x: EDGE.left + 4, y: EDGE.top + 10 }, `the limit, ${figure(limits)}, is above this chart`));
+    else chart.svg.append(draw("path", { class: "limit", d: limit }), draw("text", { x: EDGE.left + 4, y: chart.y(rows[0].limit) + 13 }, `limit ${figure(rows[0].limit)}`));
   },
   says(number) {
     const { session } = app, call = session.calls[number];
@@ -304,7 +310,7 @@ const TOKENS = {
 const COST_KINDS = [["cached", "read from the cache"], ["new", "new"], ["rewritten", "written again, though it was sent before"], ["output", "the answer"]];
 const COST = {
   title: "Cost of each call", height: 220,
-  note: (size) => `Prices are in ${app.money ? "money, by the price of a million input tokens" : "tokens' worth: 1 is the price of one input token that is not cached"}. ${size > 1 ? `Each column sums ${size} calls. ` : ""}A compaction makes the next call dearer, for what stands behind the change is written again; the calls after it are cheaper.`,
+  note: (size) => `Prices are in ${app.money ? "money, by the price of a million input tokens" : "tokens' worth: 1 is the price of one input token that is not cached"}. ${size > 1 ? `Each column sums ${size} calls. ` : ""}${app.session.isRecording ? "What the agent paid for its own summaries is not in a recording." : "A compaction makes the next call dearer, for what stands behind the change is written again; the calls after it are cheaper."}`,
   paint(chart) {
     const { session } = app, layers = COST_KINDS.map(([name]) => [name, `var(--${name})`, chart.bars.map(([first, last]) => {
       let sum = 0;

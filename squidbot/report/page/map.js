@@ -20,7 +20,7 @@ class MessageMap {
         button("\u2191", "Earlier messages", () => this.move(-0.5)), button("\u2193", "Later messages", () => this.move(0.5)),
         button("All", "Show all", () => keepPlace({ calls: null, messages: null }))),
       this.legend, make("div", { class: "plot" }, this.canvas, this.over), this.readout, this.status, this.detail,
-      make("p", { class: "help" }, "Read it from left to right: each row is a message, and its colour says how it was sent at each call. A message begins as words, is replaced with a note at a compaction (\u25bc), and the note gets shorter with age. The stripe at the left says who wrote the message. Click a place to see what the model had of that message at that call; drag to zoom in; the wheel zooms while the map has the focus, or with Ctrl, and with Shift moves along messages."));
+      make("p", { class: "help" }, `Read it from left to right: each row is a message, and its colour says how it was sent at each call. ${app.session.isRecording ? "A message is left out after a compaction of the agent's (\u25bc): its summary stands for all before it." : "A message begins as words, is replaced with a note at a compaction (\u25bc), and the note gets shorter with age."} The stripe at the left says who wrote the message. Click a place to see what the model had of that message at that call; drag to zoom in; the wheel zooms while the map has the focus, or with Ctrl, and with Shift moves along messages.`));
     this.states = null;
     this.drag = null;
     this.#listen();
@@ -184,7 +184,7 @@ class MessageMap {
     const { spot, states } = this, { session } = app;
     if (!spot) return this.readout.replaceChildren(make("p", { class: "dim" }, "Point at a place, or use the arrow keys."));
     const message = session.messages[spot.message], state = STATES[spot.message > states.last ? STATE.blank : states.at(spot.message, Math.min(spot.call, Math.max(0, states.done - 1)))];
-    this.readout.replaceChildren(make("p", {}, plainSwatch(state[0]), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${state[2]} at call ${spot.call}.`),
+    this.readout.replaceChildren(make("p", {}, plainSwatch(state[0]), " ", make("b", {}, `m${message.id}`), ` (${shown(message.role)}${message.tools.length ? `, ${shown(message.tools[0])}` : ""}, ${many(message.tokens, "token")}) ${session.isRecording && state[0] === "absent" ? "is left out: the agent's summary stands for it" : state[2]} at call ${spot.call}.`),
       make("p", { class: "tools" }, make("button", { type: "button", click: () => go({ view: "message", message: spot.message }) }, `Open message m${spot.message}`), make("button", { type: "button", click: () => go({ view: "call", call: spot.call }) }, `Open call ${spot.call}`)));
     return undefined;
   }

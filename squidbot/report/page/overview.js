@@ -6,6 +6,7 @@ function overview() {
     charts = [["chart-tokens", TOKENS], ["chart-cost", COST], ["chart-sum", SUM]].map(([id, kind]) => new Chart(document.getElementById(id), kind));
     document.getElementById("overview-tools").replaceChildren(...zoomButtons());
   }
+  document.getElementById("chart-sum").hidden = app.session.isRecording;
   for (const chart of charts) chart.paint();
   // What does not change with the zoom is not made anew.
   if (said.session === app.session && said.money === app.money) return;
@@ -32,7 +33,7 @@ function totals() {
   const counted = app.session.calls.reduce((sum, call) => sum + call.cached, 0), tokens = app.session.calls.reduce((sum, call) => sum + call.cached + call.new + call.rewritten, 0);
   const saved = all.everything_price > 0 ? 1 - all.price / all.everything_price : null;
   const unsure = all.calls - all.rebuilt;
-  const boxes = [
+  const boxes = app.session.isRecording ? recordedBoxes(counted, tokens) : [
     ["Calls", figure(all.calls), all.reported ? `${figure(all.reported)} with the provider's report` : "requests to the model"],
     ["Messages", figure(all.messages), `${figure(all.said_tokens)} tokens were said`],
     ["Limit of a request", figure(window.limit), `tokens; the window has ${figure(window.tokens)}, and ${figure(window.reserve)} are kept for the answer`],
@@ -45,19 +46,52 @@ function totals() {
   return [make("p", {}, ...summary(values)), make("dl", { class: "figures" }, boxes.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("small", {}, note)))))];
 }
 
+function recordedBoxes(cached, tokens) {
+  const { session } = app, { totals: all, recording } = session.values, largest = session.calls.length ? session.sizeOf(session.largest) : 0;
+  const unsure = all.calls - all.reported, estimated = unsure ? `, of which ${many(unsure, "call")} without a report are estimated` : "";
+  return [
+    ["Imported from", agentName(recording), [recording.project, recording.title].filter(Boolean).map(shown).join(" \u00b7 ")],
+    ["Calls", figure(all.calls), `of the agent; ${figure(all.reported)} with the provider's report`],
+    ["Messages", figure(all.messages), `${figure(all.said_tokens)} tokens were said`],
+    ["Largest call", figure(largest), all.reported ? "tokens, as the provider reported" : "tokens of messages"],
+    ["Prompts cost", priced(all.price), unsure < all.calls ? `as the provider reported${estimated}` : "estimated: the recording has no report"],
+    ["From the cache", share(cached, tokens), `of ${figure(tokens)} prompt tokens${unsure ? ", partly estimated" : ""}`],
+    ["Answers cost", priced(all.output_price), `${figure(all.output)} tokens written by the model`],
+    ["Compactions", figure(all.compactions), "of the agent's own"],
+  ];
+}
+function agentName(recording) { return recording.agent ? word(AGENTS, recording.agent) : "another agent"; }
+
 // A provider's report counts what squidbot does not see, such as the host's tools: sums of both can't be compared well.
 function billedApart({ totals: all, source }) {
   return source === "store" && all.reported ? "; this is billed as the provider reported it, sending everything as squidbot counts" : "";
 }
 
+// Below this part of our count, a provider does not only count in another way.
+const FAR_BELOW = 0.75;
+function recordedSummary({ totals: all, recording, calls: every }) {
+  const where = recording.project ? ` (project ${shown(recording.project)})` : "", over = every.filter((call) => call.reported && call.reported.input_tokens > call.tokens);
+  const mean = over.reduce((sum, call) => sum + call.reported.input_tokens - call.tokens, 0) / over.length;
+  const under = every.filter((call) => call.reported && call.reported.input_tokens < FAR_BELOW * call.tokens).length;
+  return [
+    `This session was imported from ${agentName(recording)}${where}: the model was called ${many(all.calls, "time")} in a conversation of ${many(all.messages, "message")}. squidbot made none of these calls: each shows the messages that the agent can have sent. `,
+    all.compactions ? `The agent compacted ${many(all.compactions, "time")}: from there on its own summary stands for the messages before it. ` : "",
+    over.length ? `In ${many(over.length, "call")}, the provider reported more tokens than these messages have, ${figure(mean)} on average: system text and tools, which a recording lacks. ` : "",
+    under ? `In ${many(under, "call")}, the provider reported far fewer than these messages have: there the agent had left out messages, which this recording does not tell. ` : "",
+    all.reported ? "" : "The recording does not say what the provider reported, so tokens and prices are estimated. ",
+    `Prices are ${priceUnit()}. Calls and messages are numbered from 0.`,
+  ];
+}
+function priceUnit() { return app.money ? "in money" : "in tokens' worth: 1 is the price of one input token that is not cached"; }
+
 function summary(values) {
+  if (app.session.isRecording) return recordedSummary(values);
   const all = values.totals, { limit } = values.window, everything = values.policies[0];
   const first = everything ? everything.tokens.findIndex((tokens, at) => tokens !== null && tokens > (app.session.calls[at]?.limit || limit)) : -1;
-  const unit = app.money ? "in money" : "in tokens' worth: 1 is the price of one input token that is not cached";
   const fit = !all.calls ? [] : first < 0 ? ["Sending everything would have fitted at each call."] : ["Sending everything would not have fitted from ", callLink(first), " on."];
   return [
     `${values.source === "replay" ? "This is a replay of a recording" : "This is a stored session"}: the model was called ${many(all.calls, "time")} in a conversation of ${many(all.messages, "message")}. squidbot kept each request within ${figure(limit)} tokens: it replaced older messages with notes ${many(all.compactions, "time")}, and kept every message in its store. `,
-    ...fit, ` Prices are ${unit}. Calls and messages are numbered from 0.`,
+    ...fit, ` Prices are ${priceUnit()}. Calls and messages are numbered from 0.`,
   ];
 }
 
@@ -70,34 +104,41 @@ function questions() {
   });
 }
 
-function fits({ calls: all, values }) {
+function fits(session) {
+  const { calls: all, values } = session;
   const question = "Did a prompt get too long?", [error] = values.errors;
   const bad = error && [make("span", { class: "warn" }, `Yes: ${many(values.errors.length, "call")} had no request. `), error.text ?? LEFT_OUT, " ", tableLink("errors", "All errors"), ". "];
   if (!all.length) return [question, ...(bad ?? ["No call was made yet."])];
+  if (session.isRecording) {
+    const { largest } = session;
+    return [question, "The recording does not tell the agent's limit. Its largest call was ", callLink(largest.call), `: ${figure(session.sizeOf(largest))} tokens, ${largest.reported ? "as the provider reported" : "by its messages"}.`];
+  }
   const full = (call) => (call.bound || call.tokens) / (call.limit || Infinity);
   const fullest = all.reduce((best, call) => (full(call) > full(best) ? call : best));
   const near = ["The fullest request was ", callLink(fullest.call), `: ${figure(fullest.tokens)} tokens, at most ${figure(fullest.bound)} by the bound, of ${figure(fullest.limit)}.`];
   return [question, ...(bad ?? ["No. "]), ...near];
 }
 
-function dropped({ values, calls: all }) {
+function dropped({ values, isRecording }) {
   const question = "What did compaction take out, and where are the words?";
   const rows = values.compactions.filter((row) => row.call !== null && row.before !== null && row.after !== null);
-  if (!rows.length) return [question, "Nothing was taken out: there was no compaction."];
+  if (!rows.length) return [question, isRecording ? "The recording has no compaction of the agent's." : "Nothing was taken out: there was no compaction."];
   const most = rows.reduce((best, row) => (row.before - row.after > best.before - best.after ? row : best));
-  return [question, `${many(rows.length, "compaction")}; the largest before `, callLink(most.call), ` took out ${figure(most.before - most.after)} tokens. The call shows what went, message by message; each message keeps its words under Message. `, tableLink("compactions", "All compactions"), "."];
+  return [question, `${many(rows.length, "compaction")}${isRecording ? " of the agent's own" : ""}; the largest before `, callLink(most.call), ` took out ${figure(most.before - most.after)} tokens. The call shows what went, message by message; each message keeps its words under Message. `, tableLink("compactions", "All compactions"), "."];
 }
 
-function dearer({ calls: all, costs }) {
+function dearer(session) {
+  const { calls: all } = session, size = (call) => session.sizeOf(all[call]);
   const question = "Why did a smaller prompt cost more?";
   let best = null;
   for (let call = 1; call < all.length; call += 1) {
     const more = all[call].price - all[call - 1].price;
-    if (all[call].tokens < all[call - 1].tokens && more > 0 && (!best || more > best.more)) best = { call, more };
+    if (session.isRecording && !all[call].reported !== !all[call - 1].reported) continue; // they are counted in two ways
+    if (size(call) < size(call - 1) && more > 0 && (!best || more > best.more)) best = { call, more };
   }
   if (!best) return [question, "None did."];
   const call = all[best.call], before = all[best.call - 1];
-  return [question, callLink(best.call), ` has ${figure(before.tokens - call.tokens)} tokens fewer than the call before it and cost ${priced(call.price)} instead of ${priced(before.price)}: the cache had ${figure(call.cached)} of its tokens, and ${figure(call.rewritten)} that had been sent before were written again.`];
+  return [question, callLink(best.call), ` has ${figure(size(best.call - 1) - size(best.call))} tokens fewer than the call before it and cost ${priced(call.price)} instead of ${priced(before.price)}: the cache had ${figure(call.cached)} of its tokens, and ${figure(call.rewritten)} that had been sent before were written again.`];
 }
 
 function halved(session) {
@@ -116,7 +157,7 @@ function eaters({ values, messages }) {
 
 function unknown({ values }) {
   const question = "Why does the model not know that file?", [row] = values.missing;
-  if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), ": the story of the message says since when only a note stands for it."];
+  if (values.source !== "replay") return [question, "Search for its name under ", make("a", { href: "#view=message" }, "Message"), `: the story of the message says since when ${values.source === "recording" ? "it was left out behind a summary of the agent's" : "only a note stands for it"}.`];
   if (!row) return [question, "No answer used a name that had been said and was not in its request."];
   return [question, `${values.missing.length === 1 ? "Once" : many(values.missing.length, "time")}, the model used a name or number next that had been said and that its request did not have: first `, make("b", {}, row.name ?? LEFT_OUT), " at ", callLink(row.call), ", said in ", messageLink(row.said), ". ", tableLink("missing", "All names"), "."];
 }
@@ -135,14 +176,22 @@ function sure({ values, calls: all }) {
   const question = "How sure is the count of tokens?", told = all.filter((call) => call.reported && call.reported.input_tokens > 0);
   const bounds = all.filter((call) => call.tokens > 0 && call.bound), margin = bounds.length ? bounds.reduce((sum, call) => sum + call.bound / call.tokens - 1, 0) / bounds.length : 0;
   const own = `squidbot counted by ${shown(values.window.counter || "its own rules")} and planned with a bound that is ${whole.format(100 * margin)} % above the count.`;
+  if (values.source === "recording") return [question, ...sureOfRecording(values, told)];
   if (!told.length) return [question, `No provider's report was recorded. ${own}`];
   const off = (call) => call.tokens / call.reported.input_tokens - 1, worst = told.reduce((best, call) => (Math.abs(off(call)) > Math.abs(off(best)) ? call : best));
   const mean = told.reduce((sum, call) => sum + off(call), 0) / told.length;
   return [question, `${many(told.length, "call")} can be compared with the provider's report: the count was ${precise.format(Math.abs(100 * mean))} % ${mean < 0 ? "below" : "above"} it on average, and ${precise.format(Math.abs(100 * off(worst)))} % ${off(worst) < 0 ? "below" : "above"} it at worst, in `, callLink(worst.call), `. ${own}`];
 }
 
-function recalled({ values }) {
+function sureOfRecording({ window }, told) {
+  const own = `squidbot counted the messages by ${shown(window.counter || "its own rules")}.`, over = told.reduce((sum, call) => sum + call.reported.input_tokens - call.tokens, 0) / Math.max(1, told.length);
+  if (!told.length) return [`The recording does not say what the provider reported. ${own}`];
+  return [`${many(told.length, "call")} can be compared with the provider's report, which is ${figure(Math.abs(over))} tokens ${over < 0 ? "below" : "above"} the count of the messages on average${over > 0 ? ": it has the system text and the tools, too" : ""}. ${own}`];
+}
+
+function recalled({ values, isRecording }) {
   const question = "What was recalled?", rows = values.recalled, [row] = rows;
+  if (!row && isRecording) return [question, "squidbot put nothing into these calls. What its tools gave the agent stands among the results of ", tableLink("tools", "tools"), "."];
   if (!row) return [question, "Nothing: the model asked for no earlier message."];
   return [question, `${many(rows.length, "copy", "copies")} of earlier messages came back, first ${row.of ? shown(row.of) : "what a search found"} in `, messageLink(row.message), ". ", tableLink("recalled", "All that was recalled"), "."];
 }

@@ -27,7 +27,8 @@ function update(values) {
   document.getElementById("title").textContent = name;
   document.title = `${name} \u2013 squidbot report`;
   const model = values.window.model ? ` \u00b7 ${shown(values.window.model)}` : "", made = values.made_at ? ` \u00b7 made ${moment(values.made_at)}` : "";
-  document.getElementById("subtitle").textContent = `squidbot ${shown(String(values.squidbot))}${model} \u00b7 ${many(values.calls.length, "call")}${made}`;
+  const from = values.recording ? ` \u00b7 from ${agentName(values.recording)}` : "";
+  document.getElementById("subtitle").textContent = `squidbot ${shown(String(values.squidbot))}${from}${model} \u00b7 ${many(values.calls.length, "call")}${made}`;
   redraw();
 }
 

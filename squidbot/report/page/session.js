@@ -5,6 +5,8 @@ const KEEP_EVERY = 64;
 class Session {
   constructor(values) {
     this.values = values;
+    // Imported from another agent's recording: squidbot made none of the calls.
+    this.isRecording = values.source === "recording";
     this.calls = values.calls;
     this.messages = values.messages;
     this.parts = values.parts;
@@ -67,6 +69,15 @@ class Session {
       again: now.slice(keep).filter((part) => had.has(part)),
       kept: keep,
     };
+  }
+
+  // How large a call was: by the provider, where only a part of what was sent is recorded.
+  sizeOf(call) { return (this.isRecording ? call.reported?.input_tokens : null) ?? call.tokens; }
+
+  // The largest call: of those that the provider reported, if any.
+  get largest() {
+    const told = this.calls.filter((call) => call.reported);
+    return (told.length ? told : this.calls).reduce((best, call) => (this.sizeOf(call) > this.sizeOf(best) ? call : best));
   }
 
   tokens(parts) { return parts.reduce((sum, part) => sum + this.parts[part].tokens, 0); }

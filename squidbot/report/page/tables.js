@@ -7,11 +7,11 @@ function tablesOf(session) {
   const { values } = session, role = (row) => session.messages[row.message]?.role ?? "";
   const last = session.calls.length - 1;
   return {
-    compactions: ["Compactions and other changes", "What was sent of older messages changed here. The price is what writing the changed part again cost; it pays off when the smaller requests behind it have saved as much. Before, after and kept are in tokens, by the bound.", values.compactions, [
+    compactions: ["Compactions and other changes", session.isRecording ? "The agent itself put its summary in the place of older messages here. Before and after are tokens of messages, as squidbot counts." : "What was sent of older messages changed here. The price is what writing the changed part again cost; it pays off when the smaller requests behind it have saved as much. Before, after and kept are in tokens, by the bound.", values.compactions, [
       ["call", (row) => row.call, (row) => (row.call === null ? "none followed" : callLink(row.call)), "num"], ["cause", (row) => row.cause, null, ""], ["that is", (row) => word(CAUSES, row.cause), null, "long"],
       ["before", (row) => row.before, null, "num"], ["after", (row) => row.after, null, "num"], ["kept", (row) => row.kept, null, "num"],
       ["price", (row) => row.price, (row) => priced(row.price), "num"], ["pays after", (row) => row.pays_after, (row) => (row.pays_after === null ? "\u2013" : many(Math.ceil(row.pays_after), "call")), "num"],
-      ["paid at", (row) => row.paid_at ?? Infinity, (row) => (row.paid_at === null ? "no" : row.paid_at > last ? "not yet" : callLink(row.paid_at)), "num"],
+      ["paid at", (row) => (row.cause === "agent" ? null : row.paid_at ?? Infinity), (row) => (row.paid_at === null ? "no" : row.paid_at > last ? "not yet" : callLink(row.paid_at)), "num"],
       ["first message", (row) => row.from, (row) => (row.from === null ? "\u2013" : messageLink(row.from)), "num"], ["branch", (row) => (values.lines.length > 1 ? row.line : null), null, "num"],
       ["restores plan", (row) => row.restores, null, "num"],
     ]],
@@ -49,8 +49,8 @@ function tablesOf(session) {
       ["tokens", (row) => row.tokens, null, "num"], ["sent as", (row) => row.sent_tokens, null, "num"], ["flags", (row) => row.flags.join(", ")],
     ]],
     calls: ["All calls", "Every request, with what it cost.", session.calls, [
-      ["call", (row) => row.call, (row) => callLink(row.call), "num"], ["tokens", (row) => row.tokens, null, "num"], ["reported", (row) => row.reported?.input_tokens ?? null, null, "num"], ["cached", (row) => row.cached, null, "num"],
-      ["new", (row) => row.new, null, "num"], ["written again", (row) => row.rewritten, null, "num"], ["answer", (row) => row.output, null, "num"], ["price", (row) => row.price, (row) => priced(row.price), "num"], ["verified", (row) => (row.is_same ? "yes" : "no")],
+      ["call", (row) => row.call, (row) => callLink(row.call), "num"], ["model", (row) => row.model ?? null], ["tokens", (row) => row.tokens, null, "num"], ["reported", (row) => row.reported?.input_tokens ?? null, null, "num"], ["cached", (row) => row.cached, null, "num"],
+      ["new", (row) => row.new, null, "num"], ["written again", (row) => row.rewritten, null, "num"], ["answer", (row) => row.output, null, "num"], ["price", (row) => row.price, (row) => priced(row.price), "num"], ["verified", (row) => (row.is_same === null ? null : row.is_same ? "yes" : "no")],
     ]],
   };
 }
@@ -73,7 +73,7 @@ function heaviestOf(tool) {
 }
 
 function tablesView(root) {
-  const all = Object.entries(tablesOf(app.session)).filter(([name]) => !app.isPrinting || (name !== "messages" && name !== "calls"));
+  const all = Object.entries(tablesOf(app.session)).filter(([name]) => !(app.isPrinting && (name === "messages" || name === "calls")) && !(app.session.isRecording && name === "policies"));
   const nav = make("nav", { class: "tools", "aria-label": "Tables" }, all.map(([name, [title, , rows]]) => tableLink(name, `${title} (${figure(rows.length)})`)));
   root.replaceChildren(nav, ...all.map(([name, spec]) => make("div", { class: "anchor", id: `table-${name}`, tabindex: -1 }, sortable(name, ...spec))));
 }

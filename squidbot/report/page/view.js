@@ -88,7 +88,7 @@ async function show(read) {
 let listed = { name: "", offset: 0 };
 
 function sessionsTools() {
-  const field = make("input", { type: "search", id: "field", placeholder: "part of a session's id", value: listed.name, "aria-label": "Filter by name" });
+  const field = make("input", { type: "search", id: "field", placeholder: "id, project or title", value: listed.name, "aria-label": "Filter by name" });
   field.addEventListener("input", later(() => { listed = { name: field.value, offset: 0 }; show(sessions); }, 200));
   return [field];
 }
@@ -117,7 +117,9 @@ function turn(text, offset) {
 
 function sessionRow(one) {
   const way = { "sub-agent": "sub-agent of", below: "below" }[one.way] ?? "continues";
+  const from = one.agent ? [word(AGENTS, one.agent), ...[one.project, one.title].filter(Boolean).map(safe)] : [];
   const about = [
+    from.length ? make("small", { class: "text", dir: "auto" }, from.join(" \u00b7 ")) : null,
     one.parent === null ? null : make("small", {}, `${way} `, linkTo(one.parent_key, one.parent)),
     one.goal ? make("small", { class: "text" }, `goal: ${safe(one.goal)}`) : null,
     one.lines > 1 ? make("small", {}, `line ${one.line} of ${one.lines}`) : null,

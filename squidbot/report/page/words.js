@@ -3,7 +3,8 @@
 const GROUPS = {
   system: "system text and tools", pinned: "pinned", memory: "memory", merged: "note, merged", compact: "note, compact",
   moderate: "note, moderate", detailed: "note, detailed", summary: "note beside the user's words",
-  absent: "line for what is left out", user: "user", model: "model", tool: "tool", recalled: "recalled", other: "other",
+  carried: "the agent's own summary", absent: "line for what is left out", user: "user", model: "model", tool: "tool",
+  recalled: "recalled", other: "other",
 };
 
 // How a message can stand at a call. The place in this list is the number by which the map knows a state.
@@ -32,7 +33,12 @@ const CAUSES = {
   "mode-changed": "the mode changed", "tools-changed": "the tools changed", "system-changed": "the system text changed",
   manual: "somebody asked for it", undo: "a compaction was undone", restore: "an earlier plan was restored",
   branch: "the conversation went on from an earlier message", forget: "messages were forgotten on request",
-  repaired: "a tool result arrived late",
+  repaired: "a tool result arrived late", agent: "the agent itself put its summary in the place of older messages",
+};
+// Whose recordings are imported, by the names of their readers.
+const AGENTS = {
+  "claude-code": "Claude Code", codex: "Codex", "copilot-cli": "Copilot CLI", "gemini-cli": "Gemini CLI", langgraph: "LangGraph",
+  "openai-dump": "an OpenAI client", opencode: "OpenCode", openhands: "OpenHands", "pydantic-ai": "Pydantic AI", "swe-agent": "SWE-agent",
 };
 const MONEY_PER = 1e6;
 const LEFT_OUT = "(left out)";
