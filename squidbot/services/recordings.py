@@ -58,6 +58,9 @@ _MOST_UNREAD_BYTES: Final = 65_536
 _UNCUT: Final = sys.maxsize
 # The store searches more runs than these faster than they are read.
 _MOST_RUNS: Final = 200
+# An answer grows under these keys; so many messages may stand between its first one and its last result.
+_PIECES: Final = ("content", "output", "tool_calls")
+_MOST_STEP: Final = 64
 # Sessions of different files may have the same name, unless their agent gives each an id that no other one has.
 _MOST_NAMES: Final = 1_000
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -302,6 +305,8 @@ class _SessionWriter:
         self._keys: list[str] = []
         self._models: list[ModelChange] = []
         self._chars = 0
+        # The newest message of each file.
+        self._ends: set[int] = set()
         self._open()
         self._known = self._read_known()
         self._tip = self._file_tip()
@@ -341,7 +346,9 @@ class _SessionWriter:
             keys = [message_key(one.id) for one in messages]
             if isinstance(store, SupportsRecordSearch) and self._name not in store.sessions_with(RECORDED.name, keys):
                 return {}
-        return keys_of(RECORDED.all(store, self._name))
+        runs = RECORDED.all(store, self._name)
+        self._ends = {*{run.file: run.first_seq + run.messages - 1 for run in runs if run.messages}.values()}
+        return keys_of(runs)
 
     def _file_tip(self) -> int:
         """Return the message behind which the file goes on."""
@@ -356,25 +363,67 @@ class _SessionWriter:
 
     def write(self) -> None:
         """Store the messages that are new, in transactions of some hundred, and how far the file was read."""
-        for message in self._session.messages:
-            key = message_key(message.id)
-            if key in self._known:
+        grown: list[RecordedMessage] = []
+        for place, message in enumerate(self._session.messages):
+            if message_key(message.id) in self._known:
                 self._done.known += 1
                 self._flush()
-                last = self._last_part(message.id)
+                last = self._parts_of(message.id)[-1]
                 self._tip = last if last >= 0 else self._tip
+                grown += self._grown(message, self._parts_of(message.id))
                 continue
-            self._move(message)
-            for number, part in enumerate(self._parts(message)):
-                self._add(part, message_key(message.id, number), message.model)
+            if place == 0 and not self._is_whole and self._is_brought(message):
+                self._done.known += 1
+                continue
+            for one in (*grown, message):
+                self._put(one)
+            grown = []
             if len(self._rows) >= _MOST_ROWS or self._chars >= _MOST_CHARS:
                 self._flush()
+        for one in grown:
+            self._put(one)
         self._flush(is_last=True)
 
-    def _last_part(self, message_id: str) -> int:
-        """Return the last of the messages that a known message is stored as."""
+    def _put(self, message: RecordedMessage) -> None:
+        """Add a message where it stands, or what one got since it was stored."""
+        self._move(message)
+        known = len(self._parts_of(message.id))
+        for number, part in enumerate(self._parts(message), known):
+            self._add(part, message_key(message.id, number), message.model)
+
+    def _parts_of(self, message_id: str) -> list[int]:
+        """Return the messages that a known message is stored as."""
         parts = (self._known.get(message_key(message_id, number)) for number in count())
-        return [seq for seq in takewhile(lambda seq: seq is not None, parts) if seq is not None][-1]
+        return [seq for seq in takewhile(lambda seq: seq is not None, parts) if seq is not None]
+
+    # An answer that was read while it was being written is stored as far as it was. What it got later is another
+    # message: either its file is read on from there, or a whole file says more than is stored.
+
+    def _grown(self, message: RecordedMessage, parts: list[int]) -> list[RecordedMessage]:
+        """Return what a known answer says behind what is stored of it, as a message, if a file ended about there."""
+        value, first = message.value, parts[0]
+        is_answer = value.get("role", "assistant") == "assistant" and bool(_pieces(value))
+        if not is_answer or first < 0 or not any(first <= end < first + _MOST_STEP for end in self._ends):
+            return []
+        rows = self._store.read(self._name, first, first + _MOST_STEP - 1)
+        rows = [row for row in rows if row.seq in parts or _is_of(row, value)]
+        if any(row.role != "assistant" or row.category is Category.FORGOTTEN for row in rows):
+            return []
+        stored = Counter[str]()
+        for row in rows:
+            stored.update(_pieces(json.loads(row.payload)))
+        more = {key: value[key] for key, number in _pieces(value).items() if number > stored[key]}
+        more = {key: one[stored[key] :] if isinstance(one, list) else one for key, one in more.items()}
+        left = {"content": None} if "content" in value else {}
+        kept = {key: one for key, one in value.items() if key not in {*_PIECES, "usage"}}
+        return [message._replace(value={**kept, **left, **more}, parent=None)] if more else []
+
+    def _is_brought(self, message: RecordedMessage) -> bool:
+        """Return whether a copy of the file has brought the rest of an answer, which its own file goes on with now."""
+        rows = self._store.read(self._name, self._tip, self._tip + _MOST_STEP - 1) if self._tip >= 0 else []
+        found = [row for row in rows if row.seq > self._tip and _is_of(row, message.value)]
+        self._tip = found[-1].seq if found else self._tip
+        return bool(found)
 
     def _move(self, message: RecordedMessage) -> None:
         """Go where a message stands: behind the newest, on another line, or on a new one."""
@@ -382,7 +431,7 @@ class _SessionWriter:
         if message.parent == START:
             behind = -1
         elif message.parent is not None and message_key(message.parent) in self._known:
-            last = self._last_part(message.parent)
+            last = self._parts_of(message.parent)[-1]
             behind = last if last >= 0 else self._tip
         elif message.parent is not None and not self._is_whole:
             raise _UnknownParentError
@@ -483,6 +532,18 @@ def _categorized(message: Message, category: Category | None) -> Message:
     if category is None or (message.results and category is not Category.ERROR):
         return message
     return replace(message, category=Category.AUTOMATED if message.role == "user" else category)
+
+
+def _pieces(value: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many pieces a message has under each key at which an answer grows: a text is one."""
+    found = {key: value.get(key) for key in _PIECES}
+    return {key: len(one) if isinstance(one, list) else 1 for key, one in found.items() if one}
+
+
+def _is_of(row: StoredMessage, value: Mapping[str, object]) -> bool:
+    """Return whether a message is of one answer, by the provider's id of it."""
+    own = value.get("id")
+    return row.role == "assistant" and isinstance(own, str) and json.loads(row.payload).get("id") == own
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON

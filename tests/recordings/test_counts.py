@@ -479,3 +479,44 @@ def test_every_form_is_imported_once(tmp_path: Path, name: str) -> None:
     read = sum(len(session.messages) for session in reader.read(path))
     assert _imported(path, tmp_path / "s.db") == read
     assert _imported(path, tmp_path / "s.db") == 0
+
+
+def _called(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """Import a recording, and return each role with the calls or the results, on the line that is talked on."""
+    _imported(path, path.parent.parent / "s.db")
+    with _opened(path.parent.parent / "s.db") as engine:
+        ((name, number),) = sessions_of(engine.wired.store)
+        rows = LineStore(engine.wired.store, name).read(name, 0, number)
+        return [(row.role, row.call_ids or row.result_ids) for row in rows]
+
+
+def test_what_an_answer_got_after_it_was_imported_is_stored(tmp_path: Path) -> None:
+    """Of Gemini CLI, which writes an answer again with more calls; once, wherever the file lies."""
+    (whole,) = test_gemini_cli.WHOLE
+    early = {**test_gemini_cli.ANSWER, "toolCalls": test_gemini_cli.ANSWER["toolCalls"][:1]}  # type: ignore[index]
+    asked = test_gemini_cli.TALK[:1]
+    _called(written(tmp_path / "a" / "g.json", [{**whole, "messages": [*asked, early]}], lines=False))  # type: ignore[dict-item]
+    once = [("user", ()), ("assistant", ("c1",)), ("tool", ("c1",)), ("assistant", ("c2",)), ("tool", ("c2",))]
+    for folder in ("b", "a", "b"):
+        path = written(tmp_path / folder / "g.json", [whole], lines=False)
+        assert _called(path) == [*once, ("user", ()), ("assistant", ())]
+
+
+def test_a_copy_brings_the_blocks_that_came_after_an_import(tmp_path: Path) -> None:
+    """Of Claude Code: the file itself is read on, so nothing of it comes twice; a copy is read from its beginning."""
+    talk = ClaudeTranscript(tmp_path / "a")
+    talk.say("Mend the parser")
+    talk.call("Bash", {"command": "ls"}, "parser.py", text="I look.")
+    talk.answer("Done.")
+    lines = talk.path.read_text().splitlines(keepends=True)
+    expected = [("user", ()), ("assistant", ()), ("assistant", ("toolu_1111_1",)), ("tool", ("toolu_1111_1",))]
+    for ways in ("ab", "ba", "aab", "bba"):
+        path = tmp_path / ways / "a" / talk.path.name
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(lines[:2]))
+        assert len(_called(path)) == 2
+        for way in ways:
+            copy = path.parent.with_name(way) / path.name
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text("".join(lines))
+            assert _called(copy) == [*expected, ("assistant", ())]

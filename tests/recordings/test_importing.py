@@ -434,6 +434,9 @@ def test_what_is_forgotten_is_not_imported_again(tmp_path: Path) -> None:
         os.utime(path, (1, 1))
         assert sum(one.new for one in importer.import_file(reader, path)) == 0
         assert not store.read("made/talk", 1, 1)[0].payload.count("two")
+        # Neither does it with a copy.
+        path.with_name("copy.jsonl").write_bytes(path.read_bytes())
+        assert sum(one.new for one in importer.import_file(reader, path.with_name("copy.jsonl"))) == 0
         engine.forget_session("made/talk")
         assert store.head("made/talk")[0] == 0
         os.utime(path, (2, 2))
