@@ -60,6 +60,9 @@ _MOST_RUNS: Final = 200
 # Sessions of different files may have the same name, unless their agent gives each an id that no other one has.
 _MOST_NAMES: Final = 1_000
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# Agents whose messages have ids that begin anew in each session: "0", "log-0", a place and a digest. They tell nothing
+# about whether a session is the copy of another one.
+_IDS_BEGIN_ANEW: Final = frozenset({"gemini-cli", "langgraph", "openai-dump", "openhands", "pydantic-ai", "swe-agent"})
 # Keys of a message under which stand bytes, ids and seals: nothing to redact.
 _DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_use_id"})
 
@@ -239,7 +242,8 @@ class RecordingImporter:
             if other.source == session.id:
                 return name
         above = names.get(session.parent) or self.stored_name(session.agent, session.parent) if session.parent else ""
-        own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
+        own = session_name(session.agent, session.id, above)
+        keys = [message_key(one.id) for one in session.messages if _is_id_everywhere(session, one)]
         # Whoever archives sessions may cut them in pieces; ids of sub-agents are their session's own.
         is_alone = bool(above) or _UUID.fullmatch(session.id) is not None
         for number in range(1, _MOST_NAMES):
@@ -247,7 +251,8 @@ class RecordingImporter:
             there = RECORDED.all(self.store, name)
             if not there:
                 break
-            if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
+            is_file = not session.messages or any(one.file == run.file for one in there)
+            if is_file or not keys_of(there).keys().isdisjoint(keys):
                 return name
             if is_alone:
                 break
@@ -272,6 +277,12 @@ def is_within(path: str, folder: str) -> bool:
 def recording_of(session: RecordedSession) -> SourceSession:
     """Return what a store says of a recorded session."""
     return SourceSession(session.agent, session.id, session.project, session.title)
+
+
+def _is_id_everywhere(session: RecordedSession, message: RecordedMessage) -> bool:
+    """Return whether no message of another session has the same id, unless that session is a copy."""
+    # Codex's ids are made of lines: without times, those of two sessions may be the same.
+    return session.agent not in _IDS_BEGIN_ANEW and (session.agent != "codex" or message.time is not None)
 
 
 class _UnknownParentError(Exception):
