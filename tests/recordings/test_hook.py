@@ -49,7 +49,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     class Given(io.StringIO):
         def close(self) -> None:
-            commands[-1].append(self.getvalue())
+            if not self.closed:
+                commands[-1].append(self.getvalue())
+            super().close()
 
     class Started:
         def __init__(self, command: list[str], **_: object) -> None:
