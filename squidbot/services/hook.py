@@ -35,6 +35,8 @@ CARRY_TOKENS: Final = 1_500
 _MOST_EVENT_BYTES: Final = 32 * 1024 * 1024
 # More than this is stored by a process of its own: half a megabyte takes a tenth of a second.
 _MOST_BYTES: Final = 512 * 1024
+# While a process of its own reads a transcript, hooks within a step begin no other one for so long.
+_CATCH_UP_SECONDS: Final = 60.0
 # How long to wait for other writers where the next hook catches up, and where none may follow.
 _BUSY_SECONDS: Final = 0.25
 _LAST_BUSY_SECONDS: Final = 2.0
@@ -175,7 +177,8 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     size = path.stat().st_size
     left = size - (newest.offset if newest and is_own else 0)
     if left > _MOST_BYTES and not options.is_catching_up:
-        _catch_up(options, event)
+        if event.name in _OVER or event.summary or _is_first(store, name):
+            _catch_up(options, event)
         return name
     importer = _importer(options, store, is_new=newest is None)
     known = {name: newest} if newest and is_own else None
@@ -186,7 +189,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     if newest is None and not done:  # the copy of another session
         name = importer.stored_name(options.agent, event.session)
     if event.summary:
-        _note_summary(store, name, event.summary)
+        _note_summary(store, name, importer.redacted(event.summary) if importer.redacted else event.summary)
     if event.name in _LOOKS_BELOW:
         for below in {*path.with_suffix("").glob("subagents/*.jsonl"), *filter(None, (event.below,))}:
             if _is_plain(below):
@@ -237,6 +240,12 @@ def _note_summary(store: SqliteStore, name: str, text: str) -> None:
     append(store, name, AGENT_SUMMARY, lambda: AgentSummary(store.head(name)[0], text), "nothing was noted")
 
 
+def _is_first(store: SqliteStore, name: str) -> bool:
+    """Return whether no hook has begun a process for a session lately: one of them is enough while it reads."""
+    holder = f"{os.getpid()}-{time.time_ns()}"
+    return store.claim(name, "catch_up", holder, time.time(), _CATCH_UP_SECONDS)
+
+
 def _catch_up(options: _Options, event: _Event) -> None:
     """Have a process of its own store what is new: the agent does not wait for it."""
     import subprocess  # noqa: PLC0415  # most hooks need none
@@ -247,9 +256,15 @@ def _catch_up(options: _Options, event: _Event) -> None:
     told |= {"compact_summary": event.summary} if event.summary else {}
     command = [sys.executable, "-I", "-m", "squidbot", "hook", options.agent, "--store", str(options.store)]
     command += ["--redact"] if options.redacts else []
-    null = subprocess.DEVNULL
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE
     apart = {"creationflags": 0x00000208} if sys.platform == "win32" else {"start_new_session": True}
-    subprocess.Popen([*command, "--catch-up", json.dumps(told)], stdin=null, stdout=null, stderr=null, **apart)  # noqa: S603  # this program
+    # Arguments can be seen by all users of a machine, and can't be as long as a summary.
+    process = subprocess.Popen(  # noqa: S603  # this program
+        [*command, "--catch-up"], stdin=pipe, stdout=null, stderr=null, encoding="utf-8", **apart
+    )
+    if process.stdin:
+        with process.stdin as given:
+            given.write(json.dumps(told))
 
 
 def _given_back(options: _Options, store: SqliteStore, name: str, event: _Event) -> str:

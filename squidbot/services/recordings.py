@@ -64,8 +64,13 @@ _MOST_STEP: Final = 64
 # Sessions of different files may have the same name, unless their agent gives each an id that no other one has.
 _MOST_NAMES: Final = 1_000
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-# Keys of a message under which stand bytes, ids and seals: nothing to redact.
-_DATA: Final = frozenset({"data", "encrypted_content", "id", "signature", "tool_use_id"})
+# Agents whose messages have ids that begin anew in each session: "0", "log-0", a place and a digest. They tell nothing
+# about whether a session is the copy of another one.
+_IDS_BEGIN_ANEW: Final = frozenset({"gemini-cli", "langgraph", "openai-dump", "openhands", "pydantic-ai", "swe-agent"})
+# Keys of a message under which stand bytes, ids and seals: nothing to redact. Under that of a call's arguments, a model
+# chooses the keys.
+_DATA: Final = frozenset({"call_id", "data", "encrypted_content", "id", "signature", "tool_call_id", "tool_use_id"})
+_ARGUMENTS: Final = frozenset({"input", "arguments", "args"})
 
 
 def default_store() -> Path:
@@ -199,7 +204,7 @@ class RecordingImporter:
             if number >= len(sessions):
                 end = run._replace(**session.position._asdict(), stamp=stamp)
             name = names.get(session.id) or self._name(session, run, names, runs)
-            done = ImportedRecording(str(path), name, recording_of(session))
+            done = ImportedRecording(str(path), name, self._recording_of(session))
             done.unread.update(session.unread)
             names[session.id] = done.session
             if not self._is_wanted(done):
@@ -212,6 +217,11 @@ class RecordingImporter:
                 yield done
             if done.reason:
                 return
+
+    def _recording_of(self, session: RecordedSession) -> SourceSession:
+        """Return what the store says of a session; its title quotes what was said."""
+        recording = recording_of(session)
+        return recording._replace(title=self.redacted(recording.title)) if self.redacted else recording
 
     def _is_wanted(self, done: ImportedRecording) -> bool:
         """Return whether a session is of the project that is imported: as it began, wherever the agent went since."""
@@ -246,7 +256,8 @@ class RecordingImporter:
             if other.source == session.id:
                 return name
         above = names.get(session.parent) or self.stored_name(session.agent, session.parent) if session.parent else ""
-        own, keys = session_name(session.agent, session.id, above), [message_key(one.id) for one in session.messages]
+        own = session_name(session.agent, session.id, above)
+        keys = [message_key(one.id) for one in session.messages if _is_id_everywhere(session, one)]
         # Whoever archives sessions may cut them in pieces; ids of sub-agents are their session's own.
         is_alone = bool(above) or _UUID.fullmatch(session.id) is not None
         for number in range(1, _MOST_NAMES):
@@ -254,7 +265,8 @@ class RecordingImporter:
             there = RECORDED.all(self.store, name)
             if not there:
                 break
-            if any(one.file == run.file for one in there) or not keys or not keys_of(there).keys().isdisjoint(keys):
+            is_file = not session.messages or any(one.file == run.file for one in there)
+            if is_file or not keys_of(there).keys().isdisjoint(keys):
                 return name
             if is_alone:
                 break
@@ -279,6 +291,12 @@ def is_within(path: str, folder: str) -> bool:
 def recording_of(session: RecordedSession) -> SourceSession:
     """Return what a store says of a recorded session."""
     return SourceSession(session.agent, session.id, session.project, session.title)
+
+
+def _is_id_everywhere(session: RecordedSession, message: RecordedMessage) -> bool:
+    """Return whether no message of another session has the same id, unless that session is a copy."""
+    # Codex's ids are made of lines: without times, those of two sessions may be the same.
+    return session.agent not in _IDS_BEGIN_ANEW and (session.agent != "codex" or message.time is not None)
 
 
 class _UnknownParentError(Exception):
@@ -547,12 +565,32 @@ def _is_of(row: StoredMessage, value: Mapping[str, object]) -> bool:
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON
-    """Return a JSON value with other texts; what is known as data stays."""
+    """Return a JSON value of a message with other texts; what is known as data stays."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {key: one if key in _DATA else _mapped(one, change) for key, one in value.items()}
+        return {
+            key: _argument(key, one, change)[1]
+            if key in _ARGUMENTS
+            else one
+            if key in _DATA and isinstance(one, str)
+            else _mapped(one, change)
+            for key, one in value.items()
+        }
     return [_mapped(one, change) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _argument(key: str, value: Any, change: Callable[[str], str]) -> tuple[str, Any]:  # noqa: ANN401  # as above
+    """Return an argument of a call with other texts, and its key; a key may say that the text behind it is a secret."""
+    name = change(key)
+    if isinstance(value, str):
+        named, alone = change(f'{key}: "{value}"'), change(value)
+        head = f"{key}: "
+        is_secret = alone == value and named != f'{head}"{value}"' and named.startswith(head)
+        return name, named.removeprefix(head).strip('"') if is_secret else alone
+    if isinstance(value, Mapping):
+        return name, dict(_argument(each, one, change) for each, one in value.items())
+    return name, [_argument("", one, change)[1] for one in value] if isinstance(value, list | tuple) else value
 
 
 def _stamp(path: Path) -> tuple[str, int]:

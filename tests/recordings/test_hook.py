@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -16,6 +17,7 @@ import pytest
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.recordings import AGENT_SUMMARY, RECORDING
 from squidbot.services import hook
 from squidbot.testing.claude_code import ClaudeTranscript
 
@@ -38,6 +40,27 @@ def fire(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., st
         return printed.out
 
     return run
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return the commands of the processes that hooks begin, each with what it gets to read; none runs."""
+    commands: list[list[str]] = []
+
+    class Given(io.StringIO):
+        def close(self) -> None:
+            if not self.closed:
+                commands[-1].append(self.getvalue())
+            super().close()
+
+    class Started:
+        def __init__(self, command: list[str], **_: object) -> None:
+            commands.append([*command])
+            self.stdin = Given()
+
+    monkeypatch.setattr("subprocess.Popen", Started)
+    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
+    return commands
 
 
 def _texts(store: Path, name: str = NAME) -> list[str]:
@@ -103,13 +126,10 @@ def test_what_is_stored_does_not_depend_on_when_the_hooks_came(tmp_path: Path, f
 
 
 def test_a_process_that_comes_late_leaves_a_step_at_work(
-    tmp_path: Path, fire: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fire: Callable[..., str], started: list[list[str]]
 ) -> None:
     """Whatever event began it, the agent may be in the middle of an answer when it reads."""
     talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
-    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
-    started: list[list[str]] = []
-    monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
     talk.say("Mend the parser")
     fire(talk.event("Stop"))
     talk.answer("I look.")
@@ -234,13 +254,10 @@ def test_a_pipe_in_the_place_of_a_transcript_keeps_nobody(tmp_path: Path, fire: 
 
 
 def test_a_long_transcript_is_stored_by_another_process(
-    tmp_path: Path, fire: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fire: Callable[..., str], started: list[list[str]]
 ) -> None:
     """The agent does not wait for it."""
     talk, store = ClaudeTranscript(tmp_path / "p"), tmp_path / "agents" / "a.db"
-    monkeypatch.setattr("squidbot.services.hook._MOST_BYTES", 100)
-    started: list[list[str]] = []
-    monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
     talk.say("A long talk")
     talk.answer("Indeed.")
     fire(talk.event("Stop"))
@@ -357,3 +374,47 @@ def test_secrets_are_redacted_where_that_is_asked_for(tmp_path: Path, fire: Call
     text = _added(fire(talk.event("SessionStart", source="compact"), "--redact"))
     assert "keep it" in text
     assert "sk-ant" not in text + "".join(_texts(tmp_path / "agents" / "a.db"))
+
+
+def test_one_process_reads_a_long_transcript(
+    tmp_path: Path, fire: Callable[..., str], started: list[list[str]]
+) -> None:
+    """Hooks that come meanwhile begin no others, unless no hook may follow or a summary has to be kept."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("A long talk")
+    for _ in range(5):
+        fire(talk.event("PostToolUse"))
+    assert len(started) == 1
+    fire(talk.event("PostCompact", compact_summary="What we did"))
+    fire(talk.event("SessionEnd"))
+    assert len(started) == 3
+    # What a command says, all users of a machine can see.
+    assert "What we did" not in str([command[:-1] for command in started])
+    assert hook.main(started[1][5:]) == 0
+    with SqliteStore(tmp_path / "agents" / "a.db") as store:
+        assert [summary.text for summary in AGENT_SUMMARY.all(store, NAME)] == ["What we did"]
+
+
+def test_no_secret_stays_in_what_is_redacted(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """Neither in the keys and values of a call, nor in a title or the agent's own summary."""
+    secret, talk = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5", ClaudeTranscript(tmp_path / "p")
+    talk.say(f"It is {secret}")
+    given: dict[str, object] = {
+        "data": f"K={secret}",
+        "id": secret,
+        "env": [{secret: "x", "password": "plain-and-short"}],
+    }
+    talk.call("Bash", given, f"token {secret}")
+    talk.add("custom-title", customTitle=f"About {secret}")
+    fire(talk.event("Stop"), "--redact")
+    fire(talk.event("PostCompact", compact_summary=f"It was {secret}"), "--redact")
+    with SqliteStore(tmp_path / "agents" / "a.db") as store:
+        rows = store.read(NAME, 0, 9)
+        kinds = RECORDING.all(store, NAME), AGENT_SUMMARY.all(store, NAME)
+        assert len(rows) == 3
+        told = str([*(row.payload for row in rows), *kinds])
+        assert secret not in told
+        assert "plain-and-short" not in told
+        assert "It was [redacted]" in told
+        call = json.loads(rows[1].payload)["content"][0]
+        assert call["id"] == json.loads(rows[2].payload)["content"][0]["tool_use_id"]

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.recordings import START, Position, RecordedMessage, RecordedSession
 from squidbot.codecs.recordings.lines import entries
+from squidbot.codecs.recordings.readers import reader
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
@@ -452,3 +454,36 @@ def test_what_is_forgotten_is_not_imported_again(tmp_path: Path) -> None:
 def _line_texts(store: TranscriptStore) -> list[str]:
     """Return what the line that is talked on says."""
     return [CODEC.text(row.payload) for row in LineStore(store, "made/talk").read("made/talk", 0, 99)]
+
+
+def _sayings(agent: str, at: int) -> object:
+    """Return a recording of an agent whose ids begin anew in each, with a system's message that all have."""
+    said = [{"role": role, "content": text} for role, text in (("system", "Help."), ("user", f"question {at}"))]
+    if agent == "openai-dump":
+        return [*said, {"role": "assistant", "content": f"answer {at}"}]
+    if agent == "gemini-cli":
+        identifier = f"{at}1111111-2222-4333-8444-555555555555"
+        prompt = {"sessionId": identifier, "type": "user", "timestamp": "2026-01-01T00:00:00Z"}
+        return [{**prompt, "messageId": number, "message": f"{at} {number}"} for number in range(3)]
+    event = {"timestamp": "2026-01-01T00:00:00", "action": "message"}
+    return [
+        {**event, "id": number, "source": who, "args": {"content": f"{at} {number}"}}
+        for number, who in enumerate(("user", "agent", "user"))
+    ]
+
+
+@pytest.mark.parametrize("agent", ["openai-dump", "gemini-cli", "openhands"])
+def test_sessions_with_the_same_ids_are_no_copies(tmp_path: Path, agent: str) -> None:
+    """Where ids begin anew in each session, nothing of the second one is taken for the first."""
+    of_agent, codecs = reader(agent), (CODEC, AnthropicMessages())
+    with SqliteStore(tmp_path / "s.db") as store:
+        importer = RecordingImporter(store, Meter(builtin_counter("classes")), {one.tag: one for one in codecs})
+        for _ in range(2):
+            done = []
+            for at in (1, 2):
+                path = tmp_path / str(at) / ("logs.json" if agent == "gemini-cli" else "talk.json")
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(json.dumps(_sayings(agent, at)))
+                done += importer.import_file(of_agent, path)
+            assert not any(one.reason for one in done)
+        assert [messages for _, messages in store.sessions()] == [3, 3]
