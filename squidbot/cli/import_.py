@@ -100,6 +100,10 @@ def import_(  # noqa: PLR0913  # an argument for each option
         paths = tuple(one for one in what if one not in agents() or Path(one).exists())
         if not paths:
             raise TranscriptError(what[0], None, "no recordings of this agent are here; name a file or a folder")
+        for one in paths:
+            if not Path(one).exists():
+                known = ", ".join(agents())
+                raise TranscriptError(one, None, f"no such file or folder, and no agent that squidbot reads: {known}")
         return bring_exchanges(imported, paths, store, dry_run=dry_run, **how)
     done = _RecordingsImport(store or str(default_store()), project, redact=redact, dry_run=dry_run)
     done.run(lambda: [one for one in _recordings(what) if _changed(one[1]) >= (since or 0.0)], watches=watch)

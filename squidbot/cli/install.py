@@ -192,12 +192,19 @@ def _shown(  # noqa: PLR0913  # all that both commands show
         for remark in remarks:
             out.say(remark, indent="  ")
         if verb == "added" and not dry_run:
-            old = f"; what is there already: squidbot import {agent.name}" if agent.is_read else ""
-            out.say(f"Next: start a new session of {agent.title}{old}")
+            out.say(f"Next: start a new session of {agent.title}")
+            if agent.is_read:
+                out.say(f"To bring in earlier sessions: {_program()} import {agent.name}")
 
     if dry_run:
         return Result(values, "".join(redact(edit.diff()) for edit in edits))
     return Result(values, put)
+
+
+def _program() -> str:
+    """Return how a shell finds squidbot: by its name only where its environment is on the path."""
+    beside = Path(sys.executable).with_name("squidbot")
+    return str(beside) if beside.exists() and not shutil.which("squidbot") else "squidbot"
 
 
 def _file_values(edit: FileEdit, diff: str | None) -> dict[str, Any]:

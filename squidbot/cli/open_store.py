@@ -535,12 +535,17 @@ def _loaded(path: str | None, config: str | None = None) -> Loaded:
     loaded = load_settings(config)
     if path is not None:
         return with_store(loaded, path)
-    if store_name(loaded) == "stdlib" and loaded.settings.store.adapter is None:
+    if names_no_store(loaded):
         agents = default_store()
         if not agents.exists():
             raise ConfigError("no store: pass --store FILE.db, or set store.path or store.url in ./squidbot.toml")
         return with_store(loaded, str(agents))
     return loaded
+
+
+def names_no_store(loaded: Loaded) -> bool:
+    """Return whether settings leave it open where sessions are: then commands take those of coding agents."""
+    return store_name(loaded) == "stdlib" and loaded.settings.store.adapter is None
 
 
 def _not_one(given: str, found: list[str], ids: list[str]) -> str:

@@ -20,13 +20,14 @@ from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.cli.clients import CLIENTS, entries, startable, tools_listed
 from squidbot.cli.explain import prompt_json
-from squidbot.cli.open_store import open_store, with_store, without_store
+from squidbot.cli.open_store import names_no_store, open_store, with_store, without_store
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
 from squidbot.cli.texts import ANSWER_IS_NO, count, percent, prompt_line
 from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
+from squidbot.services.recordings import default_store
 from squidbot.wiring.person import machine_user
 from squidbot.wiring.registry import INDEXES, check_offered, collected, database, store_name
 
@@ -185,6 +186,8 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
     loaded = load_settings(config)
     if store:
         loaded = with_store(loaded, store)
+    elif names_no_store(loaded) and (agents := default_store()).exists():
+        loaded = with_store(loaded, str(agents))
     with without_store(loaded) as wired:
         probed = wired.models.probed()
         models = [_model(wired, name) for name in ("", *loaded.settings.models)]
@@ -459,7 +462,7 @@ def _mcp(_: HostPlugin) -> tuple[bool, str]:
     if naming := [*dict.fromkeys(str(entry.file) for entry in found)]:
         return True, f"started by {', '.join(naming)}"
     files = ", ".join(CLIENTS[name].project for name in KNOWN_CLIENTS)
-    return False, f"not set up in {files} here or at home: see docs/hosts.md"
+    return False, f"not set up in {files} here or at home: squidbot install AGENT, or docs/hosts.md"
 
 
 # Hosts that load plugins automatically, and have a switch for ours.

@@ -51,7 +51,9 @@ def _url(_: click.Context, __: click.Parameter, value: str | None) -> str:
 
 
 @click.command()
-@click.option("--store", metavar="FILE.db", help="The store.  [default: the one of the settings]")
+@click.option(
+    "--store", metavar="FILE.db", help="The store.  [default: that of ./squidbot.toml, else of coding agents]"
+)
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="The port.  [default: a free one]")
 @click.option("--host", metavar="HOST", default="127.0.0.1", help="Where to listen.  [default: this machine alone]")

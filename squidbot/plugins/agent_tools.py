@@ -6,14 +6,14 @@ import math
 import os
 from bisect import bisect_left
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import RecallError
-from squidbot.core.memory.days import days
+from squidbot.core.memory.days import Days, days
 from squidbot.core.memory.facts import utterances
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.memory.search import terms_of
@@ -60,6 +60,8 @@ MOST_LINES: Final = 20
 MOST_SENTENCES: Final = 3
 SENTENCE_CHARS: Final = 240
 TITLE_CHARS, PLACE_CHARS = 80, 200
+# Among so many messages at its beginning are a session's first words of the user.
+FIRST_WORDS_IN: Final = 8
 # Around a time that is asked for, so many messages before and behind it.
 AROUND, MOST_NEIGHBOURS = 2, 50
 # Of so many messages in a row one has a time, in a session whose messages have times.
@@ -77,10 +79,10 @@ HINTS: Final = Hints(
     listed="",
     forget="",
 )
-_ALL: Final = {"type": "boolean", "description": "in all projects, not in this one only"}
+_ALL: Final = {"type": "boolean", "description": "in all projects, not only in this one"}
 _SESSION: Final = {"type": "string", "description": "only in this session"}
 _OFFSET: Final = {"type": "integer", "description": "where to go on, as the last page says"}
-_DAY: Final = {"type": "string", "description": "2026-10-03, or words as: last week"}
+_DAY: Final = {"type": "string", "description": "2026-10-03, 2026-10, or such as: last week"}
 _SEARCH: Final = (
     "Search all that was said, done and printed in earlier sessions of coding agents in this project, word for word, "
     "best first. Search before you ask the user again, and after a compaction."
@@ -185,7 +187,9 @@ class AgentTools(StoreTools):
             line = line_of(hit._replace(row=replace(hit.row, seq=seq)), context.now)
             lines.append(f"{_safe(name)}#{_with(line, self._place(name, seq))}")
         told = f"times are UTC, for: {clip(one_line(query), TITLE_CHARS)}"
-        return self._page(context, "history_search", told, lines, offset, lost=_lost(joined), most=HITS)
+        wider = ["try other words", *["other days"] * bool(since or until), *["without session"] * bool(session)]
+        hint = _choice([*wider, *["all=true"] * (not all and not session)])
+        return self._page(context, "history_search", told, lines, offset, hint=hint, lost=_lost(joined), most=HITS)
 
     def _recalled(  # noqa: PLR0913  # the tool's arguments
         self,
@@ -253,7 +257,8 @@ class AgentTools(StoreTools):
             lines.append(f"{_safe(name)}#m{seq} {speaker(row)}, {when}{self._place(name, seq)}: {quoted}")
         for_what = f", about: {clip(one_line(about), TITLE_CHARS)}" if about else ""
         told = f"decisions and orders, newest first, times are UTC{for_what}"
-        return self._page(context, "history_decided", told, lines, offset, lost=_lost(joined))
+        hint = _choice(["try other words", *["all=true"] * (not all)])
+        return self._page(context, "history_decided", told, lines, offset, hint=hint, lost=_lost(joined))
 
     def _listed(self, context: ToolContext, *, all: bool = False, offset: int = 0) -> str:  # noqa: A002  # the tool's arguments
         """Return the sessions, newest first."""
@@ -261,12 +266,22 @@ class AgentTools(StoreTools):
         every = self._chosen("", everywhere=all)
         lines = []
         for each in every[::-1][offset : offset + MOST_LINES + 1]:
-            title = each.recording.title if each.recording else ""
-            told = [clip(one_line(title), TITLE_CHARS)] if title else []
+            title = self._title(each)
+            told = [title] if title else []
             told.append(told_of(context.wired.store, each.name, each.messages))
             lines.append(f"{_safe(each.name)}: {', '.join(told)}{_project(each.recording)}")
         told_all = f"{count(len(every), 'session')}, newest first"
-        return self._page(context, "history_sessions", told_all, lines, offset)
+        hint = "`squidbot import` brings in older ones" if all else "all=true lists those of other projects"
+        return self._page(context, "history_sessions", told_all, lines, offset, hint=hint)
+
+    def _title(self, session: AgentSession) -> str:
+        """Return what a session is about: its title, else the user's first words, in quotes; "" if there are none."""
+        if session.recording and session.recording.title:
+            return clip(one_line(session.recording.title), TITLE_CHARS)
+        rows = self._wired.store.pick(session.name, range(min(FIRST_WORDS_IN, session.messages)))
+        users = (row for row in rows if row.role == "user" and row.category not in BEHIND_SCENES)
+        words = next((one.text for one in utterances(users, self._wired.codecs) if one.role == "user"), "")
+        return f'"{clip(one_line(harmless(words)), TITLE_CHARS)}"' if words.strip() else ""
 
     # -- sessions, and whose they are --------------------------------------------------------------------------
 
@@ -382,19 +397,18 @@ class AgentTools(StoreTools):
         lines: Sequence[str],
         offset: int,
         *,
+        hint: str,
         lost: str = "",
         most: int = MOST_LINES,
     ) -> str:
-        """Return as many lines as fit in an answer, and where the next page begins.
+        """Return as many lines as fit in an answer, and where the next page begins; without lines, the hint.
 
         Raises:
             RecallError: not one fits.
         """
         if not lines:
-            return (
-                fence("found", f"nothing {'more ' * bool(offset)}found; {told}", "[try other words, or all=true]")
-                + lost
-            )
+            nothing = f"nothing {'more ' * bool(offset)}found; {told}"
+            return fence("found", nothing, f"[{hint}]") + lost
         for size in range(min(most, len(lines)), 0, -1):
             more = f"\n[more: {tool} offset {offset + size}]" if size < len(lines) else ""
             text = fence("found", told, "\n".join(lines[:size])) + more + lost
@@ -426,6 +440,11 @@ def _lost(joined: JoinedSessions) -> str:
     return f"\n[{count(len(joined.damaged), 'session')} can't be read whole]" if joined.damaged else ""
 
 
+def _choice(ways: Sequence[str]) -> str:
+    """Return ways to go on as a phrase: "a, b, or c"."""
+    return ", or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
+
+
 def _time(row: StoredMessage) -> float:
     return -math.inf if row.time is None else row.time
 
@@ -452,16 +471,27 @@ def _moment(text: str) -> float:
 
 def _time_of(text: str, now: float, *, ends: bool) -> float:
     """Return when the days that a text names begin, or end; without a text, a time before or behind all."""
-    if not text.strip():
+    written = text.strip()
+    if not written:
         return math.inf if ends else -math.inf
     try:
-        moment = read_iso_time(text.strip())
+        moment = read_iso_time(written)
     except (ValueError, OverflowError):
-        found = days(text, now)
+        found = _month(written) or days(text, now)
         if not found:
             raise RecallError(f"{text!a:.40} is no day; write it as 2026-10-03") from None
         if ends:
             return (max(each.last for each in found) + 1 - EPOCH_DAY) * DAY_SECONDS
         return (min(each.first for each in found) - EPOCH_DAY) * DAY_SECONDS
-    is_day = ends and len(text.strip()) <= len("2026-10-03")
+    is_day = ends and len(written) <= len("2026-10-03")
     return moment + DAY_SECONDS * is_day
+
+
+def _month(text: str) -> tuple[Days, ...]:
+    """Return the days of a month that is written as 2026-10: `days` takes it for a year, beside a number."""
+    try:
+        first = date.fromisoformat(f"{text}-01")
+    except ValueError:
+        return ()
+    last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+    return (Days(first.toordinal(), last.toordinal()),)

@@ -74,6 +74,16 @@ def test_an_agents_name_is_enough(home: Path, called: Called) -> None:
     assert "Mend the parser" in called("session", "show", SESSION).output
 
 
+def test_the_status_is_that_of_the_store_that_it_imports_into(home: Path, called: Called) -> None:
+    """Not of sessions in memory, where no settings name a store."""
+    _talk(home)
+    assert json.loads(called("status", "--json").output)["store"]["adapter"] == "stdlib"
+    assert called("import", "claude-code").exit_code == 0
+    store = json.loads(called("status", "--json").output)["store"]
+    assert store["path"] == str(home / ".local" / "share" / "squidbot" / "agents.db")
+    assert store["health"].startswith("1 session")
+
+
 def test_what_comes_later_is_added(home: Path, called: Called) -> None:
     """The numbers say what is new, what was known, and in which session."""
     talk = _talk(home)
@@ -144,6 +154,13 @@ def test_nothing_to_import_is_an_error_that_says_so(what: str, called: Called) -
     printed = called("import", what)
     assert printed.exit_code == 4
     assert what in printed.output
+
+
+def test_an_unknown_name_is_told_the_agents(called: Called) -> None:
+    """It may be meant as a path, or as an agent's name."""
+    printed = called("import", "claude")
+    assert printed.exit_code == 4
+    assert "claude: no such file or folder, and no agent that squidbot reads: claude-code, codex, " in printed.output
 
 
 def test_a_watch_imports_what_comes_until_it_is_stopped(home: Path) -> None:

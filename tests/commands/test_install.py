@@ -64,6 +64,20 @@ def test_one_command_installs_and_one_removes(home: Path) -> None:
     assert {path.parent.name for path in home.rglob("*") if path.is_file()} == {"squidbot"}
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_to_type_next_can_be_typed(home: Path, monkeypatch: pytest.MonkeyPatch, *, is_named: bool) -> None:
+    """An environment that is not on the path is named."""
+    own = home.parent / "own"
+    own.mkdir()
+    program(own / "squidbot", "true")
+    if is_named:
+        program(home.parent / "bin" / "squidbot", "true")
+    monkeypatch.setattr("squidbot.cli.install.sys.executable", str(own / "python"))
+    monkeypatch.setattr("squidbot.cli.install.checked_python", lambda: "/python")
+    named = "squidbot" if is_named else str(own / "squidbot")
+    assert f"earlier sessions: {named} import claude-code" in " ".join(run("install", "claude-code").output.split())
+
+
 def test_options_of_hooks_stand_in_their_commands(home: Path) -> None:
     """The store always does: a variable that a project sets moves nothing."""
     assert run("install", "claude-code", "--tokens", "800", "--redact").exit_code == 0

@@ -272,9 +272,11 @@ def _head(row: StoredMessage, piece: PageExcerpt) -> str:
 
 
 def speaker(row: StoredMessage) -> str:
-    """Return the speaker of a message: its role; "recalled" for a copy."""
+    """Return the speaker of a message: its role; "recalled" for a copy, "program" for one in the user's role."""
     if row.category is Category.RECALLED:
         return "recalled"
+    if row.category is Category.AUTOMATED and not row.result_ids:
+        return "program"
     return "tool result" if row.result_ids else row.role
 
 
