@@ -57,7 +57,7 @@ FOR_AGENTS: Final = (
 # What the prompts say: the first one for a subject, the second one with and without one.
 RECALL: Final = (
     "Search the earlier sessions of this project for {topic} with the tool history_search, read what matters with "
-    "history_recall, tell me in a few sentences what was said and how far the work came, and continue from there."
+    "history_recall, tell me in a few sentences what was said and where the work stands, and continue from there."
 )
 DECISIONS: Final = (
     "List what was decided{about} in this project with the tool history_decided: each decision in one sentence, with "
