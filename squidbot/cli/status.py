@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
@@ -27,6 +29,8 @@ from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
+from squidbot.services.agents import AGENTS, Installation, settings_files
+from squidbot.services.install import entries_in
 from squidbot.services.recordings import default_store
 from squidbot.wiring.person import machine_user
 from squidbot.wiring.registry import INDEXES, check_offered, collected, database, store_name
@@ -202,10 +206,12 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
         "hosts": hosts_found(kept, loaded.store_url),
+        "agents": agents_found(Path.cwd(), Path.home()),
         "clients": clients,
         "packages": [_package(one, probed) for one in PACKAGES],
         "store": kept,
         "memory": facts,
+        "hook_failure": hook_failure() or None,
         "problems": problems,
     }
     most = "up to " if loaded.settings.allocation.adaptive else ""
@@ -219,9 +225,12 @@ def _put_short(out: Printer, values: dict[str, Any], most: str) -> None:
     active = [f"{host['name']} ({_known(host)}): {host['reason']}" for host in values["hosts"] if host["active"]]
     there = [host for host in values["hosts"] if _known(host)]
     todo = [f"! {problem}" for problem in values["problems"]]
+    if values["hook_failure"]:
+        todo.append(f"the newest failure of a hook: {values['hook_failure']}")
     todo += [_advice(host) for host in there if not host["active"]]
     if not there:
         todo.append(f"install a host, such as LangChain; {command('langchain')}")
+    active += _agent_lines(values["agents"])
     if not active:
         todo.append("see what squidbot does: squidbot chat --demo")
     out.section("Active", active or ["squidbot is active in no program yet"])
@@ -245,6 +254,7 @@ def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
     out.section("Devices", _device_lines(values))
     out.section("Models", chain.from_iterable(_model_lines(model, most) for model in values["models"]))
     out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
+    out.section("Coding agents", [*_agent_lines(values["agents"])] or ["none; squidbot install AGENT"])
     out.section("MCP clients", _client_lines(values["clients"], every=True))
     out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
     out.section("Store", _store_lines(values["store"], values["memory"]))
@@ -490,6 +500,37 @@ def _host_lines(host: dict[str, Any]) -> Iterator[str]:
     active = "active" if host["active"] else "not active"
     yield f"{host['name']}: {f'{active} ({known})' if known else 'not installed'}"
     yield f"  {host['reason']}"
+
+
+# -- coding agents -----------------------------------------------------------------------------------------------------
+
+
+def agents_found(folder: Path, home: Path) -> list[dict[str, Any]]:
+    """Return what `squidbot install` has put into the files of each coding agent, of the user's and of a project's."""
+    setup = Installation(sys.executable, home, os.environ, sys.platform)
+    found: list[dict[str, Any]] = []
+    for agent in AGENTS.values():
+        files = settings_files(agent, setup)
+        if agent.name == "claude-code":
+            files += settings_files(agent, setup._replace(project=folder))
+        told = [{"file": str(file.path), "entries": [*there]} for file in files if (there := entries_in(file))]
+        found.append({"agent": agent.name, "title": agent.title, "files": told})
+    return found
+
+
+def _agent_lines(agents: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for agent in agents:
+        for file in agent["files"]:
+            yield f"{agent['title']}: {' and '.join(file['entries'])} in {file['file']}"
+
+
+def hook_failure() -> str:
+    """Return the newest failure of a hook that uses the agents' store; "" for none."""
+    log = default_store().with_name(f"{default_store().name}-hooks.log")
+    try:
+        return log.read_text("utf-8", "replace").splitlines()[-1]
+    except (OSError, IndexError):
+        return ""
 
 
 # -- MCP clients -----------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ _TITLES: Final = {
     _Part.FILES: "Files, the newest last, with lines and names in them:",
     _Part.CALLS: "Calls, with names that they showed:",
     _Part.SAID: "The assistant wrote:",
-    _Part.STATE: "Where the work stood:",
+    _Part.STATE: "Where the work stood when it was compacted:",
 }
 
 

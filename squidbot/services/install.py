@@ -61,6 +61,14 @@ def uninstall_edit(file: SettingsFile) -> FileEdit:
     return FileEdit(found, _json_without(text, file, name), _words(server, events))
 
 
+def entries_in(file: SettingsFile) -> tuple[str, ...]:
+    """Return the entries of ours in a file, in words; none in a file that is missing or can't be read."""
+    try:
+        return tuple(uninstall_edit(file).entries)
+    except (ConfigError, OSError):
+        return ()
+
+
 def _words(file: SettingsFile, events: Mapping[str, object], *, has_notify: bool = False) -> list[str]:
     """Return the entries of a file in words."""
     words = [f"the MCP server {SERVER}"] if file.servers else []

@@ -157,6 +157,9 @@ class RecordingImporter:
             start = Position()
         for begin in (start, Position()):
             sessions = reader.read(path, begin, is_over=is_over)
+            if is_over and _stamp(path)[0] != stamp:  # somebody wrote meanwhile: its last step is not complete
+                is_over = False
+                sessions = reader.read(path, begin, is_over=False)
             try:
                 return [*self._imported(sessions, path, begin, stamp if is_over else "", runs)]
             except _UnknownParentError:  # somebody went back to what was read before

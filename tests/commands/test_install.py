@@ -59,6 +59,12 @@ def test_one_command_installs_and_one_removes(home: Path) -> None:
     server = json.loads((home / ".claude.json").read_text())["mcpServers"]["squidbot"]
     assert server["command"] == sys.executable
     assert "nothing to do" in run("install", "claude-code").output
+    told = json.loads(run("status", "--json").output)
+    (claude,) = (one for one in told["agents"] if one["agent"] == "claude-code")
+    assert [one["entries"][0].split()[1] for one in claude["files"]] == ["hooks", "MCP"]
+    assert "Claude Code: the hooks SessionStart" in " ".join(run("status").output.split())
+    (home / ".local/share/squidbot/agents.db-hooks.log").write_text("2026-11-01T10:00:00Z StoreError: locked\n")
+    assert json.loads(run("status", "--json").output)["hook_failure"].endswith("StoreError: locked")
     assert run("uninstall", "claude-code").exit_code == 0
     # What was stored stays.
     assert {path.parent.name for path in home.rglob("*") if path.is_file()} == {"squidbot"}

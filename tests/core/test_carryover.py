@@ -75,6 +75,9 @@ def worked() -> Session:
     return session
 
 
+STATE = "Where the work stood when it was compacted:"
+
+
 def part(text: str, title: str) -> list[str]:
     """Return the lines under a title, without the marks of their list."""
     if title not in text:
@@ -100,7 +103,7 @@ def test_what_the_summary_leaves_out_is_told() -> None:
     assert [file.split(": ", 1)[0] for file in files] == ["cart.py (read, m1)", "src/totals.py (changed, m3)"]
     assert "CART_TABLE" in files[0]
     assert "`def total_cents(rows):`" in files[1]
-    state = part(text, "Where the work stood:")
+    state = part(text, STATE)
     assert "to do [in_progress]: Round half even" in state
     assert "m9 Bash(command: pytest -q tests/test_totals.py) -> E AssertionError: 3 != 4" in state
     assert 'm13 said: "The rounding is still wrong: it cuts."' in state
@@ -133,7 +136,7 @@ def test_newest_edit_is_told_from_its_first_line_that_differs() -> None:
     session = Session()
     same = "def first():\n" + "\tpass\n" * 40
     session.calls("Edit", file_path="a.py", old_string=f"{same}\treturn 1", new_string=f"{same}\treturn 2")
-    (call,) = part(session.told(), "Where the work stood:")
+    (call,) = part(session.told(), STATE)
     assert call == "m0 Edit(file_path: a.py, old_string: \\treturn 1, new_string: \\treturn 2)"
 
 
@@ -227,7 +230,7 @@ def test_open_tasks_are_told_with_their_newest_state() -> None:
         session.calls("TaskCreate", f"Task #{number} created successfully", subject=words, description="as planned")
     session.calls("TaskUpdate", taskId="1", status="completed")
     session.calls("TaskUpdate", taskId="2", status="in_progress")
-    state = [line for line in part(session.told(), "Where the work stood:") if line.startswith("to do")]
+    state = [line for line in part(session.told(), STATE) if line.startswith("to do")]
     assert state == ["to do [in_progress]: Write the tests", "to do [pending]: Write the page"]
 
 
@@ -349,7 +352,7 @@ def test_names_behind_files_are_none_of_the_summary(
     flat = " ".join(summary.split())
     for message in messages:
         if message.role == "user" and message.text.strip() and " ".join(message.text.split()) in flat:
-            assert f"- m{message.seq}: " not in text.partition("Where the work stood:")[0].partition("Files, ")[0]
+            assert f"- m{message.seq}: " not in text.partition(STATE)[0].partition("Files, ")[0]
 
 
 def test_text_is_the_same_in_every_process() -> None:

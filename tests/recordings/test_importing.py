@@ -487,3 +487,23 @@ def test_sessions_with_the_same_ids_are_no_copies(tmp_path: Path, agent: str) ->
                 done += importer.import_file(of_agent, path)
             assert not any(one.reason for one in done)
         assert [messages for _, messages in store.sessions()] == [3, 3]
+
+
+def test_a_step_that_is_written_while_it_is_read_is_left_for_the_next_time(tmp_path: Path) -> None:
+    """The file was over when the import began, and goes on before it ends."""
+    path, read = tmp_path / "talk.jsonl", list[bool]()
+
+    class _Slow(_Reader):
+        def read(self, path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
+            read.append(is_over)
+            if len(read) == 1:
+                _write(path, [("b", "a", "two")])
+            return super().read(path, start, is_over=is_over)
+
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "one")])
+        _importer(store).import_file(_Slow(), path)
+        assert read == [True, False]
+        # It was not read to its end, as far as is known.
+        _importer(store).import_file(_Slow(), path)
+        assert read == [True, False, True]
