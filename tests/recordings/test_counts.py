@@ -492,10 +492,10 @@ def _called(path: Path) -> list[tuple[str, tuple[str, ...]]]:
 
 def test_what_an_answer_got_after_it_was_imported_is_stored(tmp_path: Path) -> None:
     """Of Gemini CLI, which writes an answer again with more calls; once, wherever the file lies."""
-    (whole,) = test_gemini_cli.WHOLE
+    whole: dict[str, object] = {**test_gemini_cli.WHOLE[0], "sessionId": "0195a3b2-5c6d-7e8f-9a0b-1c2d3e4f5a6b"}  # type: ignore[dict-item]
     early = {**test_gemini_cli.ANSWER, "toolCalls": test_gemini_cli.ANSWER["toolCalls"][:1]}  # type: ignore[index]
     asked = test_gemini_cli.TALK[:1]
-    _called(written(tmp_path / "a" / "g.json", [{**whole, "messages": [*asked, early]}], lines=False))  # type: ignore[dict-item]
+    _called(written(tmp_path / "a" / "g.json", [{**whole, "messages": [*asked, early]}], lines=False))
     once = [("user", ()), ("assistant", ("c1",)), ("tool", ("c1",)), ("assistant", ("c2",)), ("tool", ("c2",))]
     for folder in ("b", "a", "b"):
         path = written(tmp_path / folder / "g.json", [whole], lines=False)
