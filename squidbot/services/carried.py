@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,6 +25,8 @@ __all__ = ["text_after_compaction"]
 _MOST_TURNS: Final = 400
 # What the agent has in view behind its summary, in characters.
 _MOST_SEEN_CHARS: Final = 60_000
+# Between these marks Claude Code shows what a hook says: what stands in it must not end that, or begin another one.
+_AGENT_MARK: Final = re.compile(r"<(?=\s*+(?:/\s*+)?system-reminder\b)", re.IGNORECASE)
 RECALL: Final = (
     'The rest, word for word: history_search finds it; history_recall returns a message by its id, "{session}#m17".'
 )
@@ -52,7 +55,8 @@ def text_after_compaction(
     if not found.before:
         return ""
     recall = RECALL.format(session=session_id)
-    return carryover(found.before, found.seen, limit_tokens=limit_tokens, recall=recall, project=project)
+    text = carryover(found.before, found.seen, limit_tokens=limit_tokens, recall=recall, project=project)
+    return _AGENT_MARK.sub("(", text)
 
 
 def _read(line: LineStore) -> list[CarriedMessage]:

@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  # an agent goes on without us
         if options is not None:
             _note(options.store, f"{type(error).__name__}: {error}")
+        if isinstance(error, OSError):
+            sys.stdout = None  # what nobody reads is not written again at the end
     return 0
 
 
@@ -188,7 +190,7 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     name = next((one.session for one in done if one.recording.source == event.session), name)
     if newest is None and not done:  # the copy of another session
         name = importer.stored_name(options.agent, event.session)
-    if event.summary:
+    if event.summary and store.head(name)[0]:
         _note_summary(store, name, importer.redacted(event.summary) if importer.redacted else event.summary)
     if event.name in _LOOKS_BELOW:
         for below in {*path.with_suffix("").glob("subagents/*.jsonl"), *filter(None, (event.below,))}:

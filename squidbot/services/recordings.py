@@ -328,14 +328,17 @@ class _SessionWriter:
         self._chars = 0
         # The newest message of each file.
         self._ends: set[int] = set()
+        self._line = LineStore(self._store, self._name)
         self._open()
         self._known = self._read_known()
         self._tip = self._file_tip()
 
     def _open(self) -> None:
         """Read the line that is talked on, and the newest records."""
-        self._line = LineStore(self._store, self._name)
-        self._opening = self._line.opening(self._name, (RECORDED.name, RECORDING.name, MODEL.name, SCOPE.name))
+        kinds = RECORDED.name, RECORDING.name, MODEL.name, SCOPE.name
+        self._opening = self._line.opening(self._name, kinds)
+        if self._line.follow():
+            self._opening = self._line.opening(self._name, kinds)
         self._end = self._line.last_seq
         self._turn: int | None = None
 
@@ -465,7 +468,10 @@ class _SessionWriter:
         from squidbot.core.kinds import branch, switch  # noqa: PLC0415  # most sessions have one line
 
         seen, wait = self._opening[:2], self._importer.wait
-        lines = [*self._line.all()]
+        recorded = self._line.on(self._line.lines.line_of(behind)) if behind >= 0 else None
+        # The line on which it was recorded has it, unless it was left out there; the one that is talked on may have
+        # been begun behind it by somebody who died: no other one has to be looked at.
+        lines = [recorded, self._line] if recorded and recorded.has(behind) else [*self._line.all()]
         ending = next((line for line in lines if line.last_seq == behind), None)
         holding = next((line for line in lines if behind < 0 or line.has(behind)), None)
         if ending is not None:
