@@ -264,7 +264,9 @@ class RecordingImporter:
             if is_alone:
                 break
         beginning = self.sessions_with(keys[0]) if keys else []
-        return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
+        # A sub-agent may begin with what its session said, and be stored first: that session is no copy of it.
+        copied = (other for other in beginning if other.count("/") <= name.count("/"))
+        return next((other for other in copied if other.startswith(f"{spelled(session.agent)}/")), name)
 
     def stored_name(self, agent: str, source: str) -> str:
         """Return the id of an agent's session in the store, by that agent's id."""

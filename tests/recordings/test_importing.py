@@ -396,6 +396,17 @@ def _line_texts(store: TranscriptStore) -> list[str]:
     return [CODEC.text(row.payload) for row in LineStore(store, "made/talk").read("made/talk", 0, 99)]
 
 
+def test_a_session_is_no_copy_of_its_own_sub_agent(tmp_path: Path) -> None:
+    """A sub-agent that begins with what its session said may be imported first."""
+    path, alone, reader = tmp_path / "talk.jsonl", tmp_path / "agent-7.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(alone, [("a", "", "one"), ("t", "a", "look there")], session="seven", above="talk")
+        _write(path, [("a", "", "one"), ("b", "a", "two")])
+        for each in (alone, path):
+            _importer(store).import_file(reader, each)
+        assert store.sessions() == [("made/talk/seven", 2), ("made/talk", 2)]
+
+
 def _sayings(agent: str, at: int) -> object:
     """Return a recording of an agent whose ids begin anew in each, with a system's message that all have."""
     said = [{"role": role, "content": text} for role, text in (("system", "Help."), ("user", f"question {at}"))]
