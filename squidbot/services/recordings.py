@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.recordings import START, Position
-from squidbot.core.errors import SquidbotError, TranscriptError
+from squidbot.core.errors import NotFoundError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsRecordSearch
@@ -233,7 +233,10 @@ class RecordingImporter:
     ) -> None:
         def act(_: tuple[int, int]) -> None:
             done.known = 0
-            _SessionWriter(self, session, runs, done, is_whole=is_whole).write()
+            try:
+                _SessionWriter(self, session, runs, done, is_whole=is_whole).write()
+            except NotFoundError as error:  # another process was beginning a line while the lines were read
+                raise StoreError(str(error)) from error
 
         retry(self.store, done.session, act, "nothing was imported", wait=self.wait)
 
@@ -319,16 +322,27 @@ class _SessionWriter:
         self._models: list[ModelChange] = []
         self._chars = 0
         self._line = LineStore(self._store, self._name)
+        # The number of the newest run that is known of; `None`: nothing was read yet.
+        self._run_number: int | None = None
         self._open()
         self._known = self._read_known()
         self._tip = self._file_tip()
 
     def _open(self) -> None:
-        """Read the line that is talked on, and the newest records."""
+        """Read the line that is talked on, and the newest records.
+
+        Raises:
+            StoreError: another process has stored messages of the session, which are not known here.
+        """
         kinds = RECORDED.name, RECORDING.name, MODEL.name, SCOPE.name
         self._opening = self._line.opening(self._name, kinds)
         if self._line.follow():
             self._opening = self._line.opening(self._name, kinds)
+        newest = self._newest(RECORDED.name)
+        number = newest.number if newest else -1
+        if self._run_number not in {None, number}:
+            raise StoreError(f"{self._name}: another process imports it, too")
+        self._run_number = number
         self._end = self._line.last_seq
         self._turn: int | None = None
 
@@ -398,9 +412,12 @@ class _SessionWriter:
         """Go to the line that ends with a message, or begin one behind it; stay if no line has it."""
         from squidbot.core.kinds import branch, switch  # noqa: PLC0415  # most sessions have one line
 
-        recorded = self._line.on(self._line.lines.line_of(behind)) if behind >= 0 else None
-        # The line on which it was recorded has it, unless it was left out there: no other one has to be looked at.
-        lines = [recorded] if recorded and recorded.has(behind) else [*self._line.all()]
+        known = self._line.lines
+        # The newest line may be one that another process has just begun. That on which the message was recorded has it,
+        # unless it was left out there: no other one has to be looked at.
+        lines = [self._line.on(one) for one in dict.fromkeys((len(known.made), known.line_of(max(behind, 0))))]
+        if behind < 0 or not lines[-1].has(behind):
+            lines = [*self._line.all()]
         ending = next((line for line in lines if line.last_seq == behind), None)
         holding = next((line for line in lines if behind < 0 or line.has(behind)), None)
         if ending is not None:
@@ -452,6 +469,7 @@ class _SessionWriter:
         if not self._rows and not (is_last and self._is_due(run)):
             return
         self._line.append(self._name, first, self._rows, self._records(run, first))
+        self._run_number = (self._run_number or 0) + 1 if self._newest(RECORDED.name) else 0
         self._done.new += len(self._rows)
         self._rows, self._keys, self._models, self._chars = [], [], [], 0
         end, turn = self._end, self._turn

@@ -25,16 +25,17 @@ from squidbot.codecs.recordings.readers import reader
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.lines import LINE, LineStore
 from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.services.recordings import RecordingImporter
 from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from squidbot.core.messages import Record, StoredMessage
     from squidbot.core.ports import TranscriptStore
     from squidbot.services.recordings import ImportedRecording
 
@@ -394,6 +395,36 @@ def test_what_is_forgotten_is_not_imported_again(tmp_path: Path) -> None:
 def _line_texts(store: TranscriptStore) -> list[str]:
     """Return what the line that is talked on says."""
     return [CODEC.text(row.payload) for row in LineStore(store, "made/talk").read("made/talk", 0, 99)]
+
+
+class _InterruptedStore(SqliteStore):
+    """A store in which another process does something as soon as a line was begun."""
+
+    act: Callable[[], object] | None = None
+
+    def append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
+    ) -> None:
+        super().append(session_id, expected_seq, messages, records)
+        if self.act and any(record.kind == LINE.name for record in records):
+            act, self.act = self.act, None
+            act()
+
+
+def test_who_begins_a_branch_looks_at_what_others_stored_meanwhile(tmp_path: Path) -> None:
+    """Two hooks at once: nothing is doubled, and there is no line too many."""
+    path, reader, place = tmp_path / "talk.jsonl", _Reader(), tmp_path / "s.db"
+    said = [("a", "", "one"), ("b", "a", "two"), ("x", "a", "otherwise"), ("y", "x", "further")]
+    with _InterruptedStore(place) as store, SqliteStore(place) as other:
+        _write(path, said[:2])
+        _importer(store).import_file(reader, path)
+        _write(path, said[2:])
+        store.act = lambda: _importer(other).import_file(reader, path)
+        done = _importer(store).import_file(reader, path)
+        assert [one.reason for one in done] == [""]
+        assert store.sessions() == [("made/talk", 4)]
+        assert sorted(_lines(store, "made/talk")) == sorted(_leaves(said))
+        assert len([*LineStore(store, "made/talk").all()]) == 2
 
 
 def test_a_session_is_no_copy_of_its_own_sub_agent(tmp_path: Path) -> None:
