@@ -149,6 +149,10 @@ def test_notify_of_somebody_else_stays(tmp_path: Path) -> None:
     assert "notify" not in edit.entries
 
 
+# They put the folder that is open in the place of this.
+IN_WORKSPACE = ["-I", "-m", "squidbot", "mcp", "--agents", "--project", "${workspaceFolder}"]
+
+
 @pytest.mark.parametrize(
     ("agent", "path", "keys", "server"),
     [
@@ -160,8 +164,8 @@ def test_notify_of_somebody_else_stays(tmp_path: Path) -> None:
             {"type": "local", "command": [PYTHON, "-I", "-m", "squidbot", "mcp", "--agents"], "enabled": True},
         ),
         ("copilot-cli", ".copilot/mcp-config.json", ["mcpServers"], {**SERVER, "type": "local", "tools": ["*"]}),
-        ("cursor", ".cursor/mcp.json", ["mcpServers"], {"command": PYTHON, "args": SERVER["args"]}),
-        ("vscode", ".config/Code/User/mcp.json", ["servers"], SERVER),
+        ("cursor", ".cursor/mcp.json", ["mcpServers"], {"command": PYTHON, "args": IN_WORKSPACE}),
+        ("vscode", ".config/Code/User/mcp.json", ["servers"], {**SERVER, "args": IN_WORKSPACE}),
     ],
 )
 def test_other_agents_get_a_server_in_their_form(

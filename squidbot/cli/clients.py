@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from squidbot.adapters.common.packages import missing
 from squidbot.cli.install import checked_python
 from squidbot.core.text import clip, line, one_line
-from squidbot.services.agents import START
+from squidbot.services.agents import START, WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 WITH_VALUE: Final = frozenset({"--project", "--store", "--answer-tokens", "--user"})
 FLAGS: Final = frozenset({"--shared"})
 KEYS: Final = frozenset({"command", "args", "type"})
-# What Cursor and VS Code put in its place: https://code.visualstudio.com/docs/reference/variables-reference
-WORKSPACE: Final = "${workspaceFolder}"
 # A file of servers has a few kilobytes; Claude Code's own one, with its history, megabytes.
 MOST_BYTES: Final = 64 * 2**20
 START_SECONDS: Final = 10.0

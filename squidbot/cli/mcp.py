@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from squidbot.cli.clients import CLIENTS, WORKSPACE, block
+from squidbot.cli.clients import CLIENTS, block
 from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.config import load_settings
 from squidbot.core.access import (
@@ -27,6 +27,7 @@ from squidbot.core.access import (
 )
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED, Scope
+from squidbot.services.agents import WORKSPACE
 from squidbot.services.recordings import default_store
 
 if TYPE_CHECKING:

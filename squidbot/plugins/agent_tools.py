@@ -114,7 +114,8 @@ class AgentSession(NamedTuple):
 class AgentTools(StoreTools):
     """Search, recall, decisions, sessions and facts, for a coding agent. Threads may share it; no method raises.
 
-    Without `all`, sessions exist only if the agent that recorded them worked in the project's folder, or below it.
+    Without `all`, sessions exist only if the agent that recorded them worked in the project's folder, or below it. The
+    user's folder and the root, in which some clients start servers, are no project with others below.
 
     Attributes:
         project: the project's folder, an absolute path.
@@ -128,6 +129,8 @@ class AgentTools(StoreTools):
         self.project = str(written)
         # Agents record the folder as they were started in it: by a link, or not.
         self._folders = {_comparable(str(written)), _comparable(str(written.resolve()))}
+        everybody = (Path(written.anchor), Path.home(), Path.home().resolve())
+        self._above = self._folders - {_comparable(str(one)) for one in everybody}
         self._known: dict[str, tuple[int, SourceSession | None]] = {}
         self._beginnings: dict[str, float] = {}
         super().__init__(hosted, scope, answer_tokens=answer_tokens)
@@ -333,7 +336,7 @@ class AgentTools(StoreTools):
         if recording is None or not recording.project:
             return False
         place = _comparable(recording.project)
-        return any(place == folder or place.startswith(folder.rstrip(os.sep) + os.sep) for folder in self._folders)
+        return place in self._folders or any(place.startswith(folder + os.sep) for folder in self._above)
 
     def _place(self, name: str, seq: int) -> str:
         """Return the branch and the project of a message, behind commas."""

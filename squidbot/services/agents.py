@@ -18,6 +18,8 @@ SERVER: Final = "squidbot"
 SERVER_WORDS: Final = ("-I", "-m", "squidbot", "mcp")
 HOOK_WORDS: Final = ("-I", "-m", "squidbot", "hook")
 HOOK_SECONDS: Final = 10
+# What Cursor and VS Code put their folder in the place of: https://code.visualstudio.com/docs/reference/variables-reference
+WORKSPACE: Final = "${workspaceFolder}"
 # How agents start the server: isolated, so that no folder and no variable brings other code.
 START: Final = (*SERVER_WORDS, "--agents")
 
@@ -152,10 +154,11 @@ def _windows_word(word: str) -> str:
     return word if _SHELL_SAFE.fullmatch(word) else f'"{word}"'
 
 
-def _server_words(setup: Installation) -> list[str]:
-    words = [*START]
-    words += ["--store", setup.store] if setup.store else []
-    return words + (["--project", str(setup.project)] if setup.project else [])
+def _server_words(setup: Installation, project: str = "") -> list[str]:
+    """Return the words behind the interpreter; `project`: what the agent puts its folder in the place of."""
+    project = str(setup.project) if setup.project else project
+    words = [*START, *(["--store", setup.store] if setup.store else [])]
+    return words + (["--project", project] if project else [])
 
 
 def _server(setup: Installation, **more: object) -> dict[str, object]:
@@ -219,7 +222,8 @@ def _copilot(setup: Installation) -> list[SettingsFile]:
 
 
 def _cursor(setup: Installation) -> list[SettingsFile]:
-    return [SettingsFile(setup.home / ".cursor" / "mcp.json", ("mcpServers",), _server(setup))]
+    server = {**_server(setup), "args": _server_words(setup, WORKSPACE)}
+    return [SettingsFile(setup.home / ".cursor" / "mcp.json", ("mcpServers",), server)]
 
 
 def _vscode(setup: Installation) -> list[SettingsFile]:
@@ -230,7 +234,8 @@ def _vscode(setup: Installation) -> list[SettingsFile]:
         folder = setup.home / "Library" / "Application Support"
     else:
         folder = Path(setup.environ.get("XDG_CONFIG_HOME") or setup.home / ".config")
-    return [SettingsFile(folder / "Code" / "User" / "mcp.json", ("servers",), _server(setup, type="stdio"))]
+    server = {**_server(setup, type="stdio"), "args": _server_words(setup, WORKSPACE)}
+    return [SettingsFile(folder / "Code" / "User" / "mcp.json", ("servers",), server)]
 
 
 _TRUST: Final = "Codex runs new hooks after you have approved them: type /hooks there"

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import time
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -24,7 +25,7 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, NOBODY, Scope, View
-from squidbot.core.messages import Category
+from squidbot.core.messages import Category, Record
 from squidbot.core.ports import SupportsDrop, SupportsTasks
 from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.recordings import left_of
@@ -122,6 +123,7 @@ class _PendingForget:
         is_whole: whether to forget the whole session.
         ids: all facts and entries of the session; some may be forgotten.
         marks: for a whole session, the names of its facts and entries in the log of other sessions.
+        left: for a whole session, what stays of it, as `left_of` tells: kind and body of each record.
     """
 
     session_id: str
@@ -133,6 +135,7 @@ class _PendingForget:
     is_whole: bool = False
     ids: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
 
     def tells(self, text: str, *, clearly: bool = False) -> bool:
         """Return whether a text has a word that only these messages have; `clearly`: a word that is not common."""
@@ -185,7 +188,8 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Forget
         facts, entries = _facts_and_entries(wired, session_id)
         ids = (*facts, *(entry.entry_id for entry in entries))
         marks = (*facts, *(f"journal, {entry.timestamp}" for entry in entries))  # as `journal.digest` tells them
-        task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
+        left = tuple((one.kind, one.body) for one in left_of(wired.store, session_id))
+        task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks, left=left)
         pending.note(task)
         gone, files = _elsewhere(wired, task)
         pending.end(task)
@@ -298,12 +302,21 @@ def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tup
     streams.drop(wired.place, session_id)
     files = [*_journals_without(wired, task, gone), *_log_without(wired, task)]
     if task.is_whole:
-        left = left_of(store, session_id)
         _droppable(wired).drop(session_id)
-        if left:
-            store.append(session_id, 0, (), left)
+        if task.left:
+            store.append(session_id, 0, (), _numbered(task.left))
         wired.relay.notify(Event(events.FORGOTTEN, session_id, task.reason))
     return facts, tuple(files)
+
+
+def _numbered(left: Sequence[Sequence[str]]) -> list[Record]:
+    """Return the records of a session that has no others."""
+    numbers: Counter[str] = Counter()
+    records = []
+    for kind, body in left:
+        records.append(Record(kind, numbers[kind], body))
+        numbers[kind] += 1
+    return records
 
 
 def _droppable(wired: Wired) -> SupportsDrop:

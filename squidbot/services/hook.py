@@ -193,9 +193,13 @@ def _import(options: _Options, store: SqliteStore, reader: RecordingReader, even
     if event.summary and store.head(name)[0]:
         _note_summary(store, name, importer.redacted(event.summary) if importer.redacted else event.summary)
     if event.name in _LOOKS_BELOW:
-        for below in {*path.with_suffix("").glob("subagents/*.jsonl"), *filter(None, (event.below,))}:
+        # One that ended is named; of many, the others had ends of their own.
+        for below in [event.below] if event.below else path.with_suffix("").glob("subagents/*.jsonl"):
             if _is_plain(below):
-                done += importer.import_file(reader, below)
+                own = session_name(options.agent, below.stem.removeprefix("agent-"), name)
+                last = RECORDED.newest(store, own)
+                known = {own: last} if last and last.file == str(below) else None
+                done += importer.import_file(reader, below, known=known)
     for reason in {one.reason for one in done if one.reason}:
         _note(options.store, reason)
     return name

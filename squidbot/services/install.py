@@ -5,6 +5,7 @@ What else a file says stays as it is, byte for byte; nothing is written here (`f
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.core.errors import ConfigError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from squidbot.services.agents import SettingsFile
 
-_HOOK: Final = " ".join(HOOK_WORDS)
 _NOTIFY: Final = "notify"
 
 
@@ -77,8 +77,13 @@ def _words(file: SettingsFile, events: Mapping[str, object], *, has_notify: bool
 
 
 def _is_hook(value: object) -> bool:
+    """Return whether a hook is ours: any interpreter that starts ours, and nothing else."""
     command = value.get("command") if isinstance(value, dict) else None
-    return isinstance(command, str) and _HOOK in command
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return tuple(words[1 : 1 + len(HOOK_WORDS)]) == HOOK_WORDS
 
 
 def _is_server(value: object) -> bool:

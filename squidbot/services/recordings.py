@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.recordings import START, Position
-from squidbot.core.errors import SquidbotError, TranscriptError
+from squidbot.core.errors import NotFoundError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsRecordSearch
@@ -32,6 +32,7 @@ from squidbot.core.transcript.recordings import (
     session_name,
 )
 from squidbot.core.transcript.records import check_unchanged, retry
+from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import MODEL, SCOPE, ModelChange, due_scope, spelled
 from squidbot.core.view.steps import categorized, speaks
 from squidbot.core.view.truncation import ArrivalLimits, MessagePlace
@@ -243,7 +244,10 @@ class RecordingImporter:
     ) -> None:
         def act(_: tuple[int, int]) -> None:
             done.known = 0
-            _SessionWriter(self, session, runs, done, is_whole=is_whole).write()
+            try:
+                _SessionWriter(self, session, runs, done, is_whole=is_whole).write()
+            except NotFoundError as error:  # another process was beginning a line while the lines were read
+                raise StoreError(str(error)) from error
 
         retry(self.store, done.session, act, "nothing was imported", wait=self.wait)
 
@@ -274,7 +278,9 @@ class RecordingImporter:
             if is_alone:
                 break
         beginning = self.sessions_with(keys[0]) if keys else []
-        return next((other for other in beginning if other.startswith(f"{spelled(session.agent)}/")), name)
+        # A sub-agent may begin with what its session said, and be stored first: that session is no copy of it.
+        copied = (other for other in beginning if other.count("/") <= name.count("/"))
+        return next((other for other in copied if other.startswith(f"{spelled(session.agent)}/")), name)
 
     def stored_name(self, agent: str, source: str) -> str:
         """Return the id of an agent's session in the store, by that agent's id."""
@@ -468,10 +474,12 @@ class _SessionWriter:
         from squidbot.core.kinds import branch, switch  # noqa: PLC0415  # most sessions have one line
 
         seen, wait = self._opening[:2], self._importer.wait
-        recorded = self._line.on(self._line.lines.line_of(behind)) if behind >= 0 else None
-        # The line on which it was recorded has it, unless it was left out there; the one that is talked on may have
-        # been begun behind it by somebody who died: no other one has to be looked at.
-        lines = [recorded, self._line] if recorded and recorded.has(behind) else [*self._line.all()]
+        known = self._line.lines
+        # The newest line may be one that another process has just begun. That on which the message was recorded has it,
+        # unless it was left out there: no other one has to be looked at.
+        lines = [self._line.on(one) for one in dict.fromkeys((len(known.made), known.line_of(max(behind, 0))))]
+        if behind < 0 or not lines[-1].has(behind):
+            lines = [*self._line.all()]
         ending = next((line for line in lines if line.last_seq == behind), None)
         holding = next((line for line in lines if behind < 0 or line.has(behind)), None)
         if ending is not None:
@@ -549,9 +557,15 @@ class _SessionWriter:
         recording = self._done.recording
         if known is None:
             return [*due, RECORDING.record(0, recording)]
-        if recording.source == known.source and recording.title not in {"", known.title}:
+        is_new = recording.source == known.source and recording.title not in {"", known.title}
+        if is_new and not self._is_forgotten(known):
             due.append(RECORDING.behind(newest, known._replace(title=recording.title)))
         return due
+
+    def _is_forgotten(self, known: SourceSession) -> bool:
+        """Return whether the title went with what was forgotten: the agent's file still has it."""
+        is_gone = self._store.last_record(self._name, FORGOTTEN.name) is not None or -1 in self._known.values()
+        return not known.title and is_gone
 
 
 def _categorized(message: Message, category: Category | None) -> Message:

@@ -446,3 +446,19 @@ def test_two_clients_at_once_do_not_mix(agents: Agents, tmp_path: Path) -> None:
             assert all("yours" in text and "mine" not in text for text in told[1::2])
 
     finish(run())
+
+
+def test_where_a_client_has_no_project_others_are_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some clients start servers in the user's folder, or in the root: not all that is below is one project."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for folder in (tmp_path, tmp_path.anchor):
+        served = Squidbot(tmp_path / "agents.db", project=folder)
+        store = served.hosted.engine.wired.store
+        if folder == tmp_path:
+            record(store, tmp_path / "app", "s1", ["The walrus job hangs."])
+            record(store, tmp_path, "s2", ["The walrus is at home."])
+        text = served.store_tools.call("history_search", {"query": "walrus"}).text
+        assert "hangs" not in text
+        assert ("at home" in text) is (folder == tmp_path)
+        assert "hangs" in served.store_tools.call("history_search", {"query": "walrus", "all": True}).text

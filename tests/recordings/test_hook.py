@@ -19,10 +19,15 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.recordings import AGENT_SUMMARY, RECORDING
 from squidbot.services import hook
+from squidbot.services.recordings import RecordingImporter
 from squidbot.testing.claude_code import ClaudeTranscript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from squidbot.codecs.recordings.readers import RecordingReader
+    from squidbot.core.transcript.recordings import RecordedRun
+    from squidbot.services.recordings import ImportedRecording
 
 NAME = "claude-code/11111111-2222-4333-8444-555555555555"
 Fire = "Callable[..., str]"
@@ -452,3 +457,47 @@ def test_an_answer_that_nobody_takes_is_no_failure(tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123  # no path of a file
         done = subprocess.run(command, input=event, stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_of_many_sub_agents_the_one_that_ended_is_read(
+    tmp_path: Path, fire: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are, at the end, and what is known of them is not looked for in all sessions."""
+    talk, read = ClaudeTranscript(tmp_path / "p"), list[str]()
+    talk.say("Ask three of them")
+    folder = tmp_path / "p" / talk.session / "subagents"
+    folder.mkdir(parents=True)
+    for name in ("a1", "a2", "a3"):
+        entry: dict[str, object] = {
+            "parentUuid": None,
+            "isSidechain": True,
+            "agentId": name,
+            "sessionId": talk.session,
+            "type": "user",
+        }
+        entry |= {"uuid": f"{name}-entry", "message": {"role": "user", "content": f"for {name}"}}
+        (folder / f"agent-{name}.jsonl").write_text(json.dumps(entry) + "\n")
+    importing = RecordingImporter.import_file
+
+    def noted(
+        self: RecordingImporter,
+        reader: RecordingReader,
+        path: Path,
+        *,
+        is_over: bool = True,
+        known: Mapping[str, RecordedRun] | None = None,
+    ) -> list[ImportedRecording]:
+        read.append(path.stem)
+        return importing(self, reader, path, is_over=is_over, known=known)
+
+    monkeypatch.setattr(RecordingImporter, "import_file", noted)
+    fire(talk.event("SubagentStop", agent_transcript_path=str(folder / "agent-a2.jsonl")))
+    assert read == [talk.session, "agent-a2"]
+    fire(talk.event("SessionEnd"))
+    for name in ("a1", "a2", "a3"):
+        assert _texts(tmp_path / "agents" / "a.db", f"{NAME}/{name}") == [f"for {name}"]
+    searched: list[str] = []
+    monkeypatch.setattr(RecordingImporter, "sessions_with", lambda _, text: searched.append(text))
+    fire(talk.event("SessionEnd"))
+    assert searched == []
+    assert _failure(tmp_path) == ""

@@ -25,16 +25,17 @@ from squidbot.codecs.recordings.readers import reader
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.core.transcript.lines import LineStore
+from squidbot.core.transcript.lines import LINE, LineStore
 from squidbot.core.transcript.recordings import RECORDED, RECORDING
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.services.recordings import RecordingImporter
 from squidbot.wiring.claims import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from squidbot.core.messages import Record, StoredMessage
     from squidbot.core.ports import TranscriptStore
     from squidbot.services.recordings import ImportedRecording
 
@@ -456,6 +457,47 @@ def _line_texts(store: TranscriptStore) -> list[str]:
     return [CODEC.text(row.payload) for row in LineStore(store, "made/talk").read("made/talk", 0, 99)]
 
 
+class _InterruptedStore(SqliteStore):
+    """A store in which another process does something as soon as a line was begun."""
+
+    act: Callable[[], object] | None = None
+
+    def append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
+    ) -> None:
+        super().append(session_id, expected_seq, messages, records)
+        if self.act and any(record.kind == LINE.name for record in records):
+            act, self.act = self.act, None
+            act()
+
+
+def test_who_begins_a_branch_looks_at_what_others_stored_meanwhile(tmp_path: Path) -> None:
+    """Two hooks at once: nothing is doubled, and there is no line too many."""
+    path, reader, place = tmp_path / "talk.jsonl", _Reader(), tmp_path / "s.db"
+    said = [("a", "", "one"), ("b", "a", "two"), ("x", "a", "otherwise"), ("y", "x", "further")]
+    with _InterruptedStore(place) as store, SqliteStore(place) as other:
+        _write(path, said[:2])
+        _importer(store).import_file(reader, path)
+        _write(path, said[2:])
+        store.act = lambda: _importer(other).import_file(reader, path)
+        done = _importer(store).import_file(reader, path)
+        assert [one.reason for one in done] == [""]
+        assert store.sessions() == [("made/talk", 4)]
+        assert sorted(_lines(store, "made/talk")) == sorted(_leaves(said))
+        assert len([*LineStore(store, "made/talk").all()]) == 2
+
+
+def test_a_session_is_no_copy_of_its_own_sub_agent(tmp_path: Path) -> None:
+    """A sub-agent that begins with what its session said may be imported first."""
+    path, alone, reader = tmp_path / "talk.jsonl", tmp_path / "agent-7.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(alone, [("a", "", "one"), ("t", "a", "look there")], session="seven", above="talk")
+        _write(path, [("a", "", "one"), ("b", "a", "two")])
+        for each in (alone, path):
+            _importer(store).import_file(reader, each)
+        assert store.sessions() == [("made/talk/seven", 2), ("made/talk", 2)]
+
+
 def _sayings(agent: str, at: int) -> object:
     """Return a recording of an agent whose ids begin anew in each, with a system's message that all have."""
     said = [{"role": role, "content": text} for role, text in (("system", "Help."), ("user", f"question {at}"))]
@@ -507,3 +549,51 @@ def test_a_step_that_is_written_while_it_is_read_is_left_for_the_next_time(tmp_p
         # It was not read to its end, as far as is known.
         _importer(store).import_file(_Slow(), path)
         assert read == [True, False, True]
+
+
+def test_a_process_that_dies_while_it_forgets_lets_nothing_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of a session is known before the session goes."""
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    _write(path, [("a", "", "one"), ("b", "a", "two")])
+    settings = {"store": {"path": str(tmp_path / "s.db")}}
+    with squidbot.load(settings) as engine:
+        store = engine.wired.store
+        importer = RecordingImporter(store, engine.wired.meter(), engine.wired.codecs)
+        importer.import_file(reader, path)
+
+        def dying(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "append", dying)
+            with pytest.raises(KeyboardInterrupt):
+                engine.forget_session("made/talk")
+        assert store.head("made/talk") == (0, 0)
+    with squidbot.load(settings) as engine:
+        importer = RecordingImporter(engine.wired.store, engine.wired.meter(), engine.wired.codecs)
+        os.utime(path, (1, 1))
+        assert sum(one.new for one in importer.import_file(reader, path)) == 0
+        assert engine.wired.store.head("made/talk")[0] == 0
+
+
+def test_a_title_that_was_forgotten_stays_forgotten(tmp_path: Path) -> None:
+    """The agent writes its title again and again."""
+    path = tmp_path / "talk.jsonl"
+    _write(path, [("a", "", "one"), ("b", "a", "two")])
+
+    class _Titled(_Reader):
+        def read(self, path: Path, start: Position | None = None, *, is_over: bool = True) -> list[RecordedSession]:
+            found = super().read(path, start, is_over=is_over)
+            found[0].title = "All about one"
+            return found
+
+    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}) as engine:
+        store = engine.wired.store
+        importer = RecordingImporter(store, engine.wired.meter(), engine.wired.codecs)
+        importer.import_file(_Titled(), path)
+        engine.session("made/talk").forget(0)
+        _write(path, [("c", "b", "three")])
+        assert sum(one.new for one in importer.import_file(_Titled(), path)) == 1
+        assert [one.title for one in RECORDING.all(store, "made/talk")] == [""]
