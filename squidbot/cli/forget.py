@@ -69,6 +69,8 @@ def forget(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Remove messages (m17 m20-m24) for good, or with --all the whole session. You cannot undo it.
 
+    Of a coding agent's session, --all removes its sub-agents, too.
+
     With them go the notes that tell of them, copies that were recalled, durable facts that nothing else says, what
     entries of the journal and the log of turns tell of them, and what search knows of them; a mark stands in the place
     of each message. What other messages say of them stays. Exports and backups that squidbot wrote are listed.

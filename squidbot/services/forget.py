@@ -35,6 +35,7 @@ from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
+from squidbot.memory import sessions_of
 from squidbot.services.background import forget_with, remade, stretch_of
 from squidbot.wiring import streams
 from squidbot.wiring.claims import wait
@@ -193,7 +194,16 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Forget
         pending.note(task)
         gone, files = _elsewhere(wired, task)
         pending.end(task)
-    return ForgetReport((session_id,), gone, 0, files)
+    report = ForgetReport((session_id,), gone, 0, files)
+    for below in _sub_agents(wired, session_id) if left else ():
+        report = report.plus(forget_session(wired, below, reason=reason))
+    return report
+
+
+def _sub_agents(wired: Wired, session_id: str) -> list[str]:
+    """Return the sub-agents of a recorded session, one level below it, whose words are there."""
+    names = [name for name, messages in sessions_of(wired.store) if messages and name.startswith(f"{session_id}/")]
+    return [name for name in names if "/" not in name.removeprefix(f"{session_id}/")]
 
 
 def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:

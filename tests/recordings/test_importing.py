@@ -578,6 +578,18 @@ def test_a_process_that_dies_while_it_forgets_lets_nothing_come_back(
         assert engine.wired.store.head("made/talk")[0] == 0
 
 
+def test_sub_agents_are_forgotten_with_the_session_that_started_them(tmp_path: Path) -> None:
+    """They said its words, too."""
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    _write(path, [("a", "", "one")])
+    _write(path, [("s", "a", "look there")], session="task", above="talk")
+    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}) as engine:
+        importer = RecordingImporter(engine.wired.store, engine.wired.meter(), engine.wired.codecs)
+        importer.import_file(reader, path)
+        assert engine.forget_session("made/talk").sessions == ("made/talk", "made/talk/task")
+        assert [engine.wired.store.head(name)[0] for name in ("made/talk", "made/talk/task")] == [0, 0]
+
+
 def test_a_title_that_was_forgotten_stays_forgotten(tmp_path: Path) -> None:
     """The agent writes its title again and again."""
     path = tmp_path / "talk.jsonl"
