@@ -18,7 +18,7 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.recordings import START, Position
 from squidbot.core.errors import NotFoundError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.memories import NOBODY
-from squidbot.core.messages import Category
+from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.ports import SupportsRecordSearch
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.recordings import (
@@ -35,7 +35,6 @@ from squidbot.core.transcript.records import check_unchanged, retry
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import MODEL, SCOPE, ModelChange, due_scope, spelled
 from squidbot.core.view.steps import categorized, speaks
-from squidbot.core.view.truncation import ArrivalLimits, MessagePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from squidbot.codecs.recordings import RecordedMessage, RecordedSession
     from squidbot.codecs.recordings.readers import RecordingReader
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Message, Record, StoredMessage
+    from squidbot.core.messages import Message, Record
     from squidbot.core.ports import Codec, TranscriptStore
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
@@ -55,8 +54,6 @@ _MOST_ROWS: Final = 256
 _MOST_CHARS: Final = 4_000_000
 # A position is stored with messages; without new ones only where reading again would take a while.
 _MOST_UNREAD_BYTES: Final = 65_536
-# No message is cut on arrival: nothing of it was sent by squidbot.
-_UNCUT: Final = sys.maxsize
 # The store searches more runs than these faster than they are read.
 _MOST_RUNS: Final = 200
 # An answer grows under these keys; so many messages may stand between its first one and its last result.
@@ -127,7 +124,7 @@ class RecordingImporter:
         below, are imported. `wait`: how to wait for other writers.
         """
         self.store = store
-        self.limits = ArrivalLimits(meter, codecs, _UNCUT, _UNCUT)
+        self.meter, self.codecs = meter, codecs
         self.scope = scope
         self.redacted = redacted
         self.project = project
@@ -492,7 +489,7 @@ class _SessionWriter:
 
     def _parts(self, message: RecordedMessage) -> list[Message]:
         """Return a message as its codec reads it: what answers calls and what a person says apart."""
-        codec = self._importer.limits.codecs[self._session.codec]
+        codec = self._importer.codecs[self._session.codec]
         value = _mapped(message.value, self._importer.redacted) if self._importer.redacted else message.value
         values = codec.split(value) if isinstance(codec, AnthropicMessages) else [value]
         try:
@@ -503,13 +500,13 @@ class _SessionWriter:
         return [_categorized(part, message.category) for part in parts]
 
     def _add(self, part: Message, key: str, model: str) -> None:
-        limits, seq = self._importer.limits, self._opening.messages + len(self._rows)
-        message = categorized(part, limits.codecs[part.codec], opens=seq == 0)
+        codec, seq = self._importer.codecs[part.codec], self._opening.messages + len(self._rows)
+        message = categorized(part, codec, opens=seq == 0)
         if self._turn is None:
             newest = self._store.read(self._name, self._end, self._end) if self._end >= 0 else []
             self._turn = newest[0].turn if newest else seq
         self._turn = seq if speaks(message) else self._turn
-        row = limits.stored(message, MessagePlace(seq, self._turn))
+        row = _stored(message, codec, self._importer.meter, seq, self._turn)
         if model and model != self._model:
             self._models.append(ModelChange(seq, model))
         self._rows.append(row)
@@ -566,6 +563,27 @@ class _SessionWriter:
         """Return whether the title went with what was forgotten: the agent's file still has it."""
         is_gone = self._store.last_record(self._name, FORGOTTEN.name) is not None or -1 in self._known.values()
         return not known.title and is_gone
+
+
+def _stored(message: Message, codec: Codec, meter: Meter, seq: int, turn: int) -> StoredMessage:
+    """Return a message as it is stored, whole: squidbot sent nothing of it, so that nothing is cut on arrival."""
+    extra = message.extra_tokens
+    cost = meter.said(message, codec.extra_tokens(message.payload) if extra is None else extra)
+    return StoredMessage(
+        seq=seq,
+        turn=turn,
+        role=message.role,
+        category=message.category,
+        codec=message.codec,
+        payload=message.payload,
+        call_ids=tuple([call.id for call in message.calls]),
+        result_ids=message.results,
+        cost=cost,
+        sent_cost=cost,
+        counter=meter.name,
+        time=message.time,
+        sender=message.sender,
+    )
 
 
 def _categorized(message: Message, category: Category | None) -> Message:
