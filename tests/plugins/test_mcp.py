@@ -214,11 +214,12 @@ def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> No
 def test_the_block_for_clients_starts_the_server(tmp_path: Path) -> None:
     """As it is written on both pages, but for the file: every tool answers over standard input, from that file."""
     texts = [Path(ROOT, page).read_text(encoding="utf-8") for page in ("docs/hosts.md", "README.md")]
-    block, same = (re.findall(r"```json\n(.*mcpServers.*)\n```", text) for text in texts)
+    block, same = (re.findall(r"```json\n(\{\s*\"mcpServers\"[^`]*\"-I\"[^`]*)```", text) for text in texts)
     assert block == same
     written = json.loads(*block)["mcpServers"]["squidbot"]
-    assert written["command"] == "squidbot"
-    args = [str(tmp_path / "mem.db") if each.endswith(".db") else each for each in written["args"]]
+    assert Path(written["command"]).is_absolute()
+    assert written["args"][:3] == ["-I", "-m", "squidbot"]
+    args = [str(tmp_path / "mem.db") if each.endswith(".db") else each for each in written["args"][3:]]
     start = ["-c", SERVE, ROOT, str(tmp_path / "pid"), *args]
     over(StdioServerParameters(command=sys.executable, args=start), use_everything)
     with squidbot.load({"store": {"path": str(tmp_path / "mem.db")}}) as engine:
