@@ -33,7 +33,7 @@ from squidbot.core.recall.history import (
 from squidbot.core.text import ago, clip, count, one_line, read_iso_time, stamp
 from squidbot.core.transcript.lines import FIRST, LineStore
 from squidbot.core.transcript.recordings import RECORDING
-from squidbot.core.view.marks import Hints, answers, fence, harmless
+from squidbot.core.view.marks import Hints, answers, fence, harmless, unmarked
 from squidbot.plugins.host import told_of
 from squidbot.plugins.store_tools import ANSWER_TOKENS, StoreTools
 from squidbot.tools.history import codec_of, page_of
@@ -41,7 +41,7 @@ from squidbot.tools.memory import PROGRAM_TOOLS
 from squidbot.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
@@ -155,6 +155,11 @@ class AgentTools(StoreTools):
 
     def _context(self) -> ToolContext:
         return replace(super()._context(), hints=HINTS)
+
+    def call(self, name: str, arguments: Mapping[str, object]) -> Answer:
+        """Answer a call of a tool; what was said can't speak as the agent's own program."""
+        answer = super().call(name, arguments)
+        return replace(answer, text=unmarked(answer.text))
 
     def sessions(self) -> Answer:
         """Return the newest sessions of the project, as the tool lists them."""

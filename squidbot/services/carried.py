@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,6 +10,7 @@ from squidbot.core.carryover import NEWEST_MESSAGES, CarriedMessage, carryover
 from squidbot.core.messages import Category
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.recordings import AGENT_SUMMARY
+from squidbot.core.view.marks import unmarked
 from squidbot.core.view.steps import is_carried
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ __all__ = ["text_after_compaction"]
 _MOST_TURNS: Final = 400
 # What the agent has in view behind its summary, in characters.
 _MOST_SEEN_CHARS: Final = 60_000
-# Between these marks Claude Code shows what a hook says: what stands in it must not end that, or begin another one.
-_AGENT_MARK: Final = re.compile(r"<(?=\s*+(?:/\s*+)?system-reminder\b)", re.IGNORECASE)
 RECALL: Final = (
     'The rest, word for word: history_search finds it; history_recall returns a message by its id, "{session}#m17".'
 )
@@ -56,7 +54,7 @@ def text_after_compaction(
         return ""
     recall = RECALL.format(session=session_id)
     text = carryover(found.before, found.seen, limit_tokens=limit_tokens, recall=recall, project=project)
-    return _AGENT_MARK.sub("(", text)
+    return unmarked(text)
 
 
 def _read(line: LineStore) -> list[CarriedMessage]:

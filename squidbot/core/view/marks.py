@@ -61,6 +61,8 @@ MEMORIES: Final = "memories"
 # The name in the marks around journal entries.
 JOURNAL: Final = "journal"
 _OWN_MARK: Final = re.compile(r"<(?=\s*+(?:/\s*+)?squidbot\b)", re.IGNORECASE)
+# The mark in which Claude Code tells its model what its user did not say.
+_AGENT_MARK: Final = re.compile(r"<(?=\s*+(?:/\s*+)?system-reminder\b)", re.IGNORECASE)
 # Characters that would end a one-line mark; a placeholder, as in `models.<name>`, does not.
 _ANGLE: Final = re.compile(r"(<\w{1,40}>)|[<>]")
 _ROUND: Final = {"<": "(", ">": ")"}
@@ -124,6 +126,11 @@ def fence(what: str, about: str, text: str) -> str:
 def harmless(text: str) -> str:
     """Return a text in which no mark of ours opens or closes; all else, its length included, stays the same."""
     return _OWN_MARK.sub("(", text)
+
+
+def unmarked(text: str) -> str:
+    """Return an answer for a coding agent in which no mark of its own opens or closes; its length stays the same."""
+    return _AGENT_MARK.sub("(", text)
 
 
 def refused(why: object, how: str = "refused") -> str:
