@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,6 +17,7 @@ from squidbot.cli.output import Result, ResultCommand, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.store import bring_exchanges, dry_run_option, models_option, session_option
 from squidbot.cli.texts import ANSWER_IS_NO, complain, count, left_out
+from squidbot.cli.work import stopped
 from squidbot.codecs.recordings.readers import agents, reader, reader_of, recordings
 from squidbot.core.errors import StoreError, TranscriptError
 from squidbot.core.redaction import Redactor
@@ -218,10 +218,9 @@ class _RecordingsImport:
     def _watch(self, importer: RecordingImporter, find: Callable[[], list[_Found]]) -> None:
         """Import what changes. A step is taken in when it is complete, or nobody has written for a minute."""
         seen = {path: (_changed(path), True) for _, path in find()}
-        complain("watching; Ctrl-C ends it")
-        with suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(_WATCH_SECONDS)
+        with stopped() as stopping:
+            complain("watching; Ctrl-C ends it")
+            while not stopping.wait(_WATCH_SECONDS):
                 for reader, path in find():
                     changed = _changed(path)
                     state = changed, time.time() - changed > _IS_OVER_SECONDS

@@ -36,7 +36,7 @@ def work(place: OpenStore, *, once: bool, every: float) -> Result:
     """
     jobs, sessions = EngineJobs(place.wired), _Sessions(place)
     tasks, failed, wrong = 0, 0, dict[str, str]()
-    with _stopping() as stopping, sessions.news() as news:
+    with stopped() as stopping, sessions.news() as news:
         names, ends = sessions.changed(), time.monotonic() + every
         while not stopping.is_set():
             for name in dict.fromkeys(names):
@@ -89,7 +89,7 @@ class _Sessions:
 
 
 @contextmanager
-def _stopping() -> Iterator[threading.Event]:
+def stopped() -> Iterator[threading.Event]:
     """Yield what is set by Ctrl-C or SIGTERM: the task at hand is ended first."""
     stopping = threading.Event()
     before = {each: signal.signal(each, lambda *_: stopping.set()) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -164,9 +164,9 @@ def test_an_unknown_name_is_told_the_agents(called: Called) -> None:
 
 
 def test_a_watch_imports_what_comes_until_it_is_stopped(home: Path) -> None:
-    """It prints a line for what it stored; Ctrl-C ends it well."""
+    """It prints a line for what it stored; Ctrl-C ends it well, also where the shell has it ignored at first."""
     talk = _talk(home)
-    command = [sys.executable, "-m", "squidbot", "import", "claude-code", "--watch"]
+    command = ["/bin/sh", "-c", f"trap '' INT; exec {sys.executable} -m squidbot import claude-code --watch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stdout
         assert watching.stderr
