@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     # A recording with its reader; the newest runs by file and session.
     _Found: TypeAlias = tuple[RecordingReader, Path]
+    # Readers by path, each with when the path had changed last as it was looked for.
+    _Known: TypeAlias = dict[Path, tuple[RecordingReader | None, float | None]]
     _Runs: TypeAlias = Mapping[str, Mapping[str, RecordedRun]]
 
 _AGE: Final = re.compile(r"([0-9]{1,6})([hdw])")
@@ -96,39 +98,54 @@ def import_(  # noqa: PLR0913  # an argument for each option
     Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store
     export`, --session, --model, --set-aside and --form-version say how.
     """
-    if not watch and not any(True for _ in _recordings(what)):
+    known: _Known = {}
+    if not watch and not _recordings(what, known):
         paths = tuple(one for one in what if one not in agents() or Path(one).exists())
         if not paths:
             raise TranscriptError(what[0], None, "no recordings of this agent are here; name a file or a folder")
         for one in paths:
             if not Path(one).exists():
-                known = ", ".join(agents())
-                raise TranscriptError(one, None, f"no such file or folder, and no agent that squidbot reads: {known}")
+                names = ", ".join(agents())
+                raise TranscriptError(one, None, f"no such file or folder, and no agent that squidbot reads: {names}")
         return bring_exchanges(imported, paths, store, dry_run=dry_run, **how)
     done = _RecordingsImport(store or str(default_store()), project, redact=redact, dry_run=dry_run)
-    done.run(lambda: [one for one in _recordings(what) if _changed(one[1]) >= (since or 0.0)], watches=watch)
+    done.run(lambda: [one for one in _recordings(what, known) if _changed(one[1]) >= (since or 0.0)], watches=watch)
     return _result(done)
 
 
-def _recordings(what: Iterable[str]) -> Iterator[tuple[RecordingReader, Path]]:
-    """Yield the recordings of agents and paths, each with its reader, in the order in which they were written."""
+def _recordings(what: Iterable[str], known: _Known) -> list[_Found]:
+    """Return the recordings of agents and paths, each with its reader, in the order in which they were written.
+
+    `known` are the readers of paths that were looked at before: a watch looks at all of them every other second.
+    """
     found: dict[Path, RecordingReader] = {}
     for one in what:
         if one in agents() and not Path(one).exists():
             found.update((path, reader(one)) for path in recordings(one, Path.home(), os.environ))
         else:
-            found.update((path, known) for path in _files(Path(one)) if (known := reader_of(path)) is not None)
-    yield from sorted(((known, path.absolute()) for path, known in found.items()), key=lambda one: _changed(one[1]))
+            files = ((path, _reader_at(path, known)) for path in _files(Path(one), known))
+            found.update((path, own) for path, own in files if own is not None)
+    return sorted(((own, path.absolute()) for path, own in found.items()), key=lambda one: _changed(one[1]))
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _reader_at(path: Path, known: _Known) -> RecordingReader | None:
+    """Return the reader of a path; it is looked for again where there was none, and the path has changed since."""
+    changed = _changed(path)
+    own, at = known.get(path, (None, None))
+    if own is None and at != changed:
+        own = reader_of(path)
+        known[path] = own, changed
+    return own
+
+
+def _files(path: Path, known: _Known) -> Iterator[Path]:
     """Yield a file, or the recordings in a folder: files, and folders that are one; nothing where there is neither."""
-    if path.is_file() or (path.is_dir() and reader_of(path) is not None):
+    if path.is_file() or (path.is_dir() and _reader_at(path, known) is not None):
         yield path
         return
     for folder, names, files in os.walk(path):
         here = [*map(Path(folder).joinpath, sorted(names))]
-        whole = [one for one in here if not one.is_symlink() and reader_of(one) is not None]
+        whole = [one for one in here if not one.is_symlink() and _reader_at(one, known) is not None]
         yield from whole
         names[:] = [one.name for one in here if one not in whole]
         for each in map(Path(folder).joinpath, sorted(files)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_left
 from dataclasses import replace
 from datetime import date, timedelta
@@ -36,6 +35,7 @@ from squidbot.core.transcript.recordings import RECORDING
 from squidbot.core.view.marks import Hints, answers, fence, harmless, unmarked
 from squidbot.plugins.host import told_of
 from squidbot.plugins.store_tools import ANSWER_TOKENS, StoreTools
+from squidbot.services.recordings import is_within
 from squidbot.tools.history import codec_of, page_of
 from squidbot.tools.memory import PROGRAM_TOOLS
 from squidbot.tools.tool import Tool
@@ -127,10 +127,12 @@ class AgentTools(StoreTools):
         """Take the runtime that opens the store, the scope of durable facts, and the project's folder."""
         written = Path(project).absolute()
         self.project = str(written)
-        # Agents record the folder as they were started in it: by a link, or not.
-        self._folders = {_comparable(str(written)), _comparable(str(written.resolve()))}
         everybody = (Path(written.anchor), Path.home(), Path.home().resolve())
-        self._above = self._folders - {_comparable(str(one)) for one in everybody}
+        # Agents record the folder as they were started in it: by a link, or not. Each says whether it has others below.
+        self._folders = {
+            folder: not any(is_within(folder, str(each), below=False) for each in everybody)
+            for folder in (str(written), str(written.resolve()))
+        }
         self._known: dict[str, tuple[int, SourceSession | None]] = {}
         self._beginnings: dict[str, float] = {}
         super().__init__(hosted, scope, answer_tokens=answer_tokens)
@@ -338,10 +340,8 @@ class AgentTools(StoreTools):
 
     def _is_of_project(self, recording: SourceSession | None) -> bool:
         """Return whether an agent worked in the project's folder, or below it. No file is looked at."""
-        if recording is None or not recording.project:
-            return False
-        place = _comparable(recording.project)
-        return place in self._folders or any(place.startswith(folder + os.sep) for folder in self._above)
+        project = recording.project if recording else ""
+        return any(is_within(project, folder, below=below) for folder, below in self._folders.items())
 
     def _place(self, name: str, seq: int) -> str:
         """Return the branch and the project of a message, behind commas."""
@@ -424,10 +424,6 @@ class AgentTools(StoreTools):
             if cost.bound <= context.room.bound and cost.estimate <= context.room.estimate:
                 return text
         raise RecallError("the answer has too few tokens; raise --answer-tokens")
-
-
-def _comparable(path: str) -> str:
-    return os.path.normcase(os.path.normpath(path))
 
 
 def _safe(name: str) -> str:

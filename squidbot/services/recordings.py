@@ -288,10 +288,10 @@ class RecordingImporter:
         return next((other for other in copies if other.startswith(f"{spelled(agent)}/")), own)
 
 
-def is_within(path: str, folder: str) -> bool:
-    """Return whether a project's path is a folder, or below it; both are absolute."""
-    own, above = path.replace("\\", "/").rstrip("/"), folder.replace("\\", "/").rstrip("/")
-    return bool(path) and (own == above or own.startswith(f"{above}/"))
+def is_within(path: str, folder: str, *, below: bool = True) -> bool:
+    """Return whether a project's path is a folder, or `below` it; both are absolute, and no file is looked at."""
+    own, above = (os.path.normcase(os.path.normpath(one)) for one in (path, folder))
+    return bool(path) and (own == above or (below and own.startswith(above.rstrip(os.sep) + os.sep)))
 
 
 def recording_of(session: RecordedSession) -> SourceSession:

@@ -21,13 +21,10 @@ from squidbot.codecs.recordings import START, Position, RecordedMessage, Recorde
 from squidbot.codecs.recordings.lines import (
     MOST_BYTES,
     ReadPoint,
-    count,
-    digest,
     entries,
     position_in,
-    stamp_of,
-    text_of,
 )
+from squidbot.codecs.recordings.values import add_unread, entry_id, stamp_of, text_of
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -219,7 +216,7 @@ class _Recording:
         """Read the next entry."""
         event, own = entry.value, text_of(entry.value, "uuid")
         if own and own in self._where:
-            count(self.unread, "repeated")
+            add_unread(self.unread, "repeated")
         elif place := self._place(event, own or f"line-{entry.line}"):
             is_read = self._took_progress(event, entry.line) or self._took_queue(event, entry.line)
             value = None if is_read else self._value(event)
@@ -229,7 +226,7 @@ class _Recording:
                 self._where[own] = place
             self._note(event)
         else:
-            count(self.unread, "sub-agents'")
+            add_unread(self.unread, "sub-agents'")
         self._at = Position(entry.end, own or self._at.tip, entry.line)
 
     def cut(self) -> None:
@@ -307,7 +304,7 @@ class _Recording:
             # What the user said while the agent worked.
             kind, message = "user", {"content": attached.get("prompt")}
         if kind not in _SPEAKERS or not isinstance(message, dict) or not message.get("content"):
-            count(self.unread, kind)
+            add_unread(self.unread, kind)
             return None
         if event.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
             self.unread["API errors"] += 1
@@ -353,7 +350,7 @@ class _Recording:
         is_summary = event.get("isCompactSummary") is True
         thread.session.messages.append(
             RecordedMessage(
-                text_of(event, "uuid") or digest(event, line),
+                text_of(event, "uuid") or entry_id(event, line),
                 value,
                 parent,
                 stamp_of(value.get("timestamp"))[0],

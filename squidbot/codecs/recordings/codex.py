@@ -16,13 +16,10 @@ from squidbot.codecs.recordings import START, Position, RecordedMessage, Recorde
 from squidbot.codecs.recordings.lines import (
     MOST_BYTES,
     ReadPoint,
-    count,
-    digest,
     entries,
     position_in,
-    stamp_of,
-    text_of,
 )
+from squidbot.codecs.recordings.values import add_unread, entry_id, stamp_of, text_of
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -176,9 +173,9 @@ class _Rollout:
                 self._has_meta = True
             case "session_meta":
                 # A fork begins with what the session that it comes from says.
-                count(self.session.unread, "repeated session_meta")
+                add_unread(self.session.unread, "repeated session_meta")
             case _:
-                count(self.session.unread, kind or line.kind)
+                add_unread(self.session.unread, kind or line.kind)
         self._at = Position(entry.end, "", entry.line)
 
     def end(self, *, is_over: bool) -> None:
@@ -229,7 +226,7 @@ class _Rollout:
             self._turns.append(self._tip)
         # Copies may be redacted, so what is said tells messages apart only where nothing else does.
         named = [line.kind, *(text_of(line.payload, key) for key in ("type", "role", "call_id"))]
-        self._tip = digest([line.stamp, line.payload if line.stamp is None else named], number)
+        self._tip = entry_id([line.stamp, line.payload if line.stamp is None else named], number)
         stamp, model = stamp_of(value.get("timestamp"))[0], text_of(value, "model")
         message = RecordedMessage(self._tip, value, parent, stamp, model, category, number, is_summary)
         self.session.messages.append(message)
@@ -252,9 +249,9 @@ class _Rollout:
             }
             self._item(line._replace(payload=message), number)
         elif kind in {"agent_message", "user_message"}:
-            count(unread, f"repeated {kind}", "events")
+            add_unread(unread, f"repeated {kind}", "events")
         else:
-            count(unread, kind, "events")
+            add_unread(unread, kind, "events")
             if kind in _TURN_ENDS:
                 self._made = self._open = None
 
@@ -263,7 +260,7 @@ class _Rollout:
         told = info if isinstance(info, dict) else {}
         total, last = told.get("total_token_usage"), told.get("last_token_usage")
         if self._step is None or not isinstance(last, dict) or total == self._total:
-            count(self.session.unread, "repeated token_count", "events")
+            add_unread(self.session.unread, "repeated token_count", "events")
             return
         self._total = total
         self._step["usage"] = {
@@ -290,7 +287,7 @@ class _Rollout:
         """Go back by a number of turns: the next message stands behind what was in front of them."""
         number = turns if isinstance(turns, int) and turns > 0 else 0
         if not number:
-            count(self.session.unread, "thread_rolled_back", "events")
+            add_unread(self.session.unread, "thread_rolled_back", "events")
             return
         first = None if self._start.offset else START
         self._tip = self._turns[-number] if number <= len(self._turns) else first

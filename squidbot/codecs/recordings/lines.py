@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,13 +22,9 @@ __all__ = [
     "MOST_BYTES",
     "Entry",
     "ReadPoint",
-    "count",
-    "digest",
     "entries",
     "first_values",
     "position_in",
-    "stamp_of",
-    "text_of",
     "whole",
 ]
 
@@ -39,9 +34,6 @@ MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_VALUES: Final = 1_000_000
 # Lines behind so many are left out: 100,000 messages of Claude Code have some 300,000.
 _MOST_LINES: Final = 1_000_000
-# Entries without a message are counted by at most so many names, of so many characters: files choose them.
-_MOST_NAMES: Final = 100
-_NAME_CHARS: Final = 40
 # Forms are known by their first entries.
 _FIRST_ENTRIES: Final = 20
 _FIRST_BYTES: Final = 4 * 1024 * 1024
@@ -165,31 +157,6 @@ def position_in(path: Path, start: Position | None) -> Position:
     except OSError as error:
         raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
     return start if start is not None and is_there else Position()
-
-
-def count(unread: Counter[str], what: object, kind: str = "entries") -> None:
-    """Count what became no message by its name, such as "progress entries"; `what` may be any value of a file."""
-    name = f"{what:.{_NAME_CHARS}} {kind}" if isinstance(what, str) and what else f"{kind} without a type"
-    unread[name if name in unread or len(unread) < _MOST_NAMES else "other entries"] += 1
-
-
-def digest(value: object, line: int) -> str:
-    """Return an id for an entry that has none, made of what it says and of its line."""
-    return hashlib.sha256(f"{line} {jsontext.write(value)}".encode()).hexdigest()[:24]
-
-
-def text_of(value: object, key: str) -> str:
-    """Return a text in an object; "" if there is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def stamp_of(value: object) -> tuple[float | None, object]:
-    """Return a time in seconds since 1970, and the stamp as it was written; `None` for both if it is none."""
-    try:
-        return jsontext.seconds(value), value
-    except ValueError:
-        return None, None
 
 
 def _object(raw: bytes) -> dict[str, object] | None:

@@ -35,7 +35,6 @@ NAME: Final = "openai-dump"
 
 _ROLES: Final = ("assistant", "developer", "function", "system", "tool", "user")
 _SAID: Final = ("content", "tool_calls", "function_call")
-_RESPONSES_ITEMS: Final = ("message", "reasoning")
 _RESPONSES_PARTS: Final = ("input_file", "input_image", "input_text", "output_text")
 # Blocks of Anthropic's messages, which have the same roles.
 _OTHERS_BLOCKS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking", "document", "image")
