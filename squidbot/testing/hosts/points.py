@@ -713,7 +713,7 @@ def streamed(host: HostDriver, folder: Path) -> None:
 def _compares(host: HostDriver, folder: Path, way: str, act: Callable[[OpenProgram, str], object]) -> None:
     found = {}
     for name, say in (("run", lambda run, text: run.say(text)), (way, act)):
-        with opened(host, home(folder, f"{way}-{name}")) as run:
+        with opened(host, home(folder, f"{way}-{name}"), budget=2 * BUDGET) as run:
             run.model.script = lambda request: (
                 ScriptedStep(calls=(look(1), look(2))) if request.text == "Look!" else None
             )
