@@ -60,6 +60,8 @@ NAMES = {
     "progress": "done",
     "files_touched": "files",
 }
+# What tells facts apart on the command line, in the order in which it is said.
+_PARTS = ("tenant", "user", "bot", "agent", "thread")
 _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
 # How a model asks for more, and how a person does.
 _MORE = (
@@ -162,10 +164,14 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _page_of(page: MemoryPage, code: int = 0) -> Result:
-    return Result(
-        {"memories": [_fact_json(one) for one in page.memories], "text": page.text}, for_people(page.text), code
-    )
+def _page_of(page: MemoryPage, code: int = 0, whose: Scope | None = None) -> Result:
+    """Return a page; with `whose`, an empty one says whose facts these are: others may be there."""
+    text = for_people(page.text)
+    if whose is not None and not page.memories:
+        parts = [f"{part} {line(name)}" for part in _PARTS if (name := getattr(whose, part))]
+        of = ", ".join(parts).replace("thread ", "session ") or "all"
+        text += f"\nThese are the facts of {of}; for others pass --user, --bot, --session or --shared."
+    return Result({"memories": [_fact_json(one) for one in page.memories], "text": page.text}, text, code)
 
 
 def for_people(text: str) -> str:
@@ -197,7 +203,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
         page = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
-    return _page_of(page, 0 if page.memories else ANSWER_IS_NO)
+        return _page_of(page, 0 if page.memories else ANSWER_IS_NO, memories.view.scope)
 
 
 @memory.command("list")
@@ -209,7 +215,8 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _page_of(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
+        page = memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time())
+        return _page_of(page, whose=memories.view.scope)
 
 
 @memory.command(short_help="Add a fact, as one sentence.")

@@ -31,8 +31,8 @@ line, count, percent, span = core_text.line, core_text.count, core_text.percent,
 
 
 def complain(text: str) -> None:
-    """Print one line on standard error."""
-    click.echo(f"squidbot: {line(text)}", err=True)
+    """Print one line on standard error, several lines as one."""
+    click.echo(f"squidbot: {line('; '.join(text.splitlines()))}", err=True)
 
 
 def stop(text: str, code: int) -> NoReturn:

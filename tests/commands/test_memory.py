@@ -57,6 +57,17 @@ def test_fact_is_added_found_and_listed() -> None:
     assert fact["reason"] == "added on the command line"
 
 
+def test_empty_answer_says_whose_facts_it_is_about() -> None:
+    """A fact of another user or bot is the usual reason why one is missing."""
+    run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--store", STORE)
+    others = "; for others pass --user, --bot, --session or --shared.\n"
+    assert run("list", "--user", "ann", "--store", STORE).stdout.endswith(f"These are the facts of user ann{others}")
+    searched = run("search", "bees", "--session", "s1", "--bot", "helper", "--store", STORE, code=1).stdout
+    assert searched.endswith(f"These are the facts of bot helper, session s1{others}")
+    assert run("list", "--shared", "--store", STORE).stdout.endswith(f"These are the facts of all{others}")
+    assert "for others" not in run("list", "--user", "ann", "--bot", "helper", "--store", STORE).stdout
+
+
 def test_fact_of_another_line_is_marked() -> None:
     """Models don't see it, people do."""
     # `run_jobs` passes over what a thread has at hand, so there is none.

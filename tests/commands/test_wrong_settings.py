@@ -61,6 +61,13 @@ def test_a_wrong_value_is_named_with_what_would_be_right(folder: Path) -> None:
     assert said == "squidbot: must be > 0, not 0 @ squidbot.toml.window.default (line 2)"
 
 
+def test_several_mistakes_are_told_in_one_line(folder: Path) -> None:
+    """One behind the other, each with its place."""
+    said = line(folder, "[window]\ndefault = 0\n[store]\npath = 5\n")
+    first, second = "must be > 0, not 0 @ squidbot.toml.window.default", "must be a string, not 5 @ squidbot.toml.store"
+    assert said == f"squidbot: {first} (line 2); {second}.path (line 4)"
+
+
 @pytest.mark.parametrize(
     ("settings", "start", "end"),
     [
