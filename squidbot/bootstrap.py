@@ -220,7 +220,9 @@ class Wired:
             self.loaded.prices(alias)
             tokens, least = self.models.resolved(alias).window_tokens, self.loaded.settings.window.min
             if tokens < least:
-                raise ConfigError(f"a window of {tokens:,} tokens is smaller than window.min, {least:,}")
+                raise ConfigError(
+                    f"a window of {tokens:,} tokens is smaller than window.min, {least:,}; raise it or lower that"
+                )
 
         if name := learn_model(self.loaded, self.hooks, alias, check):
             self.relay.notify(Event(events.CONFIG_UPDATED, "", f"models.{alias} by the extension {name}", model=alias))

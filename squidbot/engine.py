@@ -773,7 +773,7 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
     if source_id == session_id:
         raise ConfigError(f"{session_id!a:.80} cannot continue itself; pass another new_id")
     if store.head(source_id) == (0, 0) and way != SUB_AGENT:
-        raise NotFoundError(f"no session {source_id!a:.80}: nothing to continue")
+        raise NotFoundError(f"no session {source_id!a:.80}: nothing to continue; name one by its whole id")
     descent = Lineage(source_id, way, messages, at=time.time())
     if store.head(session_id) == (0, 0):
         mark = [] if way == SUB_AGENT else [transition(LineStore(store, source_id))]

@@ -111,7 +111,8 @@ def listen_on(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family)
     except OSError as error:
-        raise ConfigError(f"can't listen on {host!a:.100}, port {port}: {error.strerror or error}") from error
+        why = error.strerror or error
+        raise ConfigError(f"can't listen on {host!a:.100}, port {port}: {why}; pass another --port") from error
 
 
 def _started(server: ReportServer, place: str, users: AccessTokens | None, write: bool, no_browser: bool) -> None:  # noqa: FBT001

@@ -66,7 +66,10 @@ def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
         if after.input_tokens >= before.input_tokens and ("user", "user") not in pairwise(roles[first:last])
     ]
     if not steps:
-        raise ConfigError(f"--usage recorded: {conversation.path} reports no usage for two consecutive requests")
+        raise ConfigError(
+            f"--usage recorded: {conversation.path} reports no usage for two consecutive requests; leave the option "
+            f"out, or name a counter"
+        )
     counted = sum(sum(counts[first:last]) for first, last, _, _ in steps)
     mean = sum(tokens for _, _, tokens, _ in steps) / max(1, counted)
     costs = [count * mean for count in counts]

@@ -438,7 +438,10 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
         except ImportError as error:
             raise ConfigError(f"the extension {name} cannot be imported: {error} @ {loaded.source}") from error
         if not found and name in settings.extensions:
-            raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
+            raise ConfigError(
+                f"no extension {name} is installed; install its package, or remove the name @ "
+                f"{loaded.source}.extensions"
+            )
 
 
 def counter_specs(loaded: Loaded) -> list[str]:

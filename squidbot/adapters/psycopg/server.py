@@ -208,6 +208,7 @@ class Server:
                 passes = _may_pass(error) or (self._has_worked and not reached)
                 if not passes or time.monotonic() + wait >= until:
                     told = f"PostgreSQL: {self._told(error)}"
+                    told += "" if reached else "; check store.url, and whether the server runs"
                     raise (
                         UnconfirmedError(f"{told}; it may be stored or not") if in_doubt else StoreError(told)
                     ) from error
@@ -218,7 +219,7 @@ class Server:
 
     def _connection(self, until: float) -> AbstractContextManager[Connection[Any]]:
         if self._most == 0:
-            raise StoreError("the store is closed")
+            raise StoreError("the store is closed; open it again")
         left = max(0.1, until - time.monotonic())
         if self._given is None:
             return self._connections().connection(left)

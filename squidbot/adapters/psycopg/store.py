@@ -292,7 +292,7 @@ class PostgresqlStore(ServerStore):
         if len(read) != due:
             there = {message.seq for message in read}
             missing = next(seq for seq in range(max(first_seq, 0), stored) if seq not in there)
-            raise DamagedStoreError(f"message {missing} of session {shown_id(session_id)} is missing")
+            raise DamagedStoreError(f"message {missing} of session {shown_id(session_id)} is missing; restore a backup")
         return read
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
@@ -332,7 +332,7 @@ class PostgresqlStore(ServerStore):
         for number, record in enumerate(read, first_number):
             if record.number != number:
                 raise DamagedStoreError(
-                    f"record {number} of kind {kind!r} of session {shown_id(session_id)} is missing"
+                    f"record {number} of kind {kind!r} of session {shown_id(session_id)} is missing; restore a backup"
                 )
         return read
 

@@ -181,7 +181,7 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
 def _existing(path: str | os.PathLike[str]) -> str:
     name = str(Path(path).absolute())
     if not Path(name).is_file():
-        raise StoreError(f"{name}: no such file")
+        raise StoreError(f"{name}: no such file; check the path")
     return name
 
 
