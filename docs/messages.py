@@ -3,7 +3,7 @@
 import ast
 import builtins
 import re
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -83,9 +83,9 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
             yield from _said(call, {})
 
 
-def _named(nodes: Iterable[ast.AST], known: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _named(nodes: Iterable[ast.AST], known: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
     """Return the texts behind names: of variables, and of functions by name and brackets; `known` and these."""
-    found = {**known}
+    found = ChainMap[str, list[str]]({}, known)  # type: ignore[arg-type]  # only the first is written to
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
