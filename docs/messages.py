@@ -62,18 +62,28 @@ def messages() -> Iterator[Message]:
     for name, node in public.items():
         yield from (Message(text, name, "core/errors.py") for text in _of_class(node))
     for path, tree in trees.items():
-        if LEFT_OUT in path.parents:
-            continue
-        own = _named(tree.body, everywhere)
-        functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTION)]
-        at_import = [node for node in tree.body if not isinstance(node, (*FUNCTION, ast.ClassDef))]
-        for part in (*functions, *at_import):
-            nodes = [*ast.walk(part)]
-            named = _named(nodes, own)
-            for call in (node for node in nodes if isinstance(node, ast.Call)):
-                section = _section(_name(call.func), public)
-                for text in _said(call, named) if section else ():
-                    yield Message(text, section, path.relative_to(CODE).as_posix())
+        if LEFT_OUT not in path.parents:
+            place = path.relative_to(CODE).as_posix()
+            own = _named(tree.body, everywhere)
+            yield from (Message(text, section, place) for section, text in _of_module(tree, own, public))
+
+
+def _of_module(tree: ast.Module, own: Mapping[str, list[str]], public: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield sections and texts: of calls, and of tuples of a class, what is wrong, and what to do about it."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTION)]
+    at_import = [node for node in tree.body if not isinstance(node, (*FUNCTION, ast.ClassDef))]
+    for part in (*functions, *at_import):
+        nodes = [*ast.walk(part)]
+        named = _named((node for node in nodes if not isinstance(node, FUNCTION)), own)
+        for node in nodes:
+            match node:
+                case ast.Call() if section := _section(_name(node.func), public):
+                    yield from ((section, text) for text in _said(node, named))
+                case ast.Tuple(
+                    elts=[ast.Name(id=name), ast.Constant(value=str(wrong)), ast.Constant(value=str(advice))]
+                ):
+                    if name in public:
+                        yield name, f"{GAP}: {wrong} ({GAP}){GAP}; {advice}"
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[str]:

@@ -9,7 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from squidbot.core import errors
+
+# To read all of the code takes seconds.
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 CURES = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
@@ -26,9 +31,16 @@ def made() -> dict[str, Any]:
 
 
 @cache
+def sections() -> dict[str, dict[str, set[str]]]:
+    """Return the messages of each section of the page, as the code has them."""
+    found: dict[str, dict[str, set[str]]] = made()["sections"]()
+    return found
+
+
+@cache
 def written() -> tuple[str, ...]:
     """Return every text of the code, with … for values: messages may be put together from them."""
-    texts = {one.text for one in made()["messages"]()}
+    texts = {text for found in sections().values() for text in found}
     for path in (ROOT / "squidbot").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -73,16 +85,16 @@ def in_order(parts: list[str], text: str) -> bool:
 def test_lists_of_messages_are_those_of_the_code() -> None:
     """`python docs/messages.py` writes them; each class of errors has its section, with what it means."""
     assert made()["with_messages"](LISTS) == LISTS, "run: python docs/messages.py"
-    sections = {found[1] for found in made()["MARK"].findall(LISTS)}
-    assert sections == set(made()["sections"]())
-    for name in sections & {*errors.__all__}:
+    marked = {found[1] for found in made()["MARK"].findall(LISTS)}
+    assert marked == set(sections())
+    for name in marked & {*errors.__all__}:
         said = LISTS.partition(f"## {name}\n")[2].partition("<!-- messages")[0]
         assert len(said.split()) > 15, name
 
 
 def test_errors_that_carry_no_message_of_their_own_are_few() -> None:
     """A class without a list would be one that nobody finds here."""
-    assert {*errors.__all__} - set(made()["sections"]()) == set()
+    assert {*errors.__all__} - set(sections()) == set()
 
 
 def test_every_message_that_has_a_cure_is_one_of_the_code() -> None:
@@ -102,7 +114,7 @@ def test_every_line_of_a_quote_is_a_message() -> None:
 def test_every_warning_of_the_log_has_a_cure() -> None:
     """Nobody asked for it, so the page explains it: a warning alone says too little to somebody who never met it."""
     quoted = " ".join(words(text) for _, text in QUOTED.findall(CURES))
-    assert [text for text in made()["sections"]()["log"] if max(parts_of(text), key=len) not in quoted] == []
+    assert [text for text in sections()["log"] if max(parts_of(text), key=len) not in quoted] == []
 
 
 def test_a_message_of_nobody_is_found_out() -> None:
