@@ -25,7 +25,9 @@ def refused(event, arguments):
 sys.addaudithook(refused)
 import squidbot
 
-with squidbot.load({"store": {"path": "mem.db"}, "memory": {"path": "mem.db"}}) as engine:
+# Without a thread, run_jobs does what that would do.
+given = {"store": {"path": "mem.db"}, "memory": {"path": "mem.db"}, "summary": {"scheduler": "none"}}
+with squidbot.load(given) as engine:
     session = engine.session("s", window_tokens=2_048, scope=squidbot.Scope(user="ann"))
     for _ in range(12):
         request = session.assemble("I live in Porto, and I prefer tabs.")
