@@ -159,7 +159,7 @@ def _alias(loaded: Loaded, model: str) -> str:
     if model in models:
         return model
     known = f", and no such model among {', '.join(models)}" if models else ""
-    raise ConfigError(f"{model}: no such file{known}")
+    raise ConfigError(f"{model}: no such file{known}; pass a .gguf file, or the alias of a model of your settings")
 
 
 def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> SizeRequest:

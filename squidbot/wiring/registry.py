@@ -108,7 +108,7 @@ def database(loaded: Loaded) -> Any:  # noqa: ANN401  # of an optional package
         ConfigError: the settings name none, or its package is not installed.
     """
     if store_name(loaded) != "psycopg":
-        raise ConfigError(f"the store is no database: set store.url @ {loaded.source}.store.url")
+        raise ConfigError("the store is no database: pass --store postgresql://USER@HOST/DATABASE, or set store.url")
     offers = {"psycopg": lambda given: _load("psycopg.server:Server")(**_server(given), patience_seconds=LOOK_SECONDS)}
     return make("store", offers, "psycopg", store_given(loaded), f"{loaded.source}.store.url")
 
