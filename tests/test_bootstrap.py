@@ -183,7 +183,10 @@ def test_load_leaves_a_file_alone_when_it_is_no_store(tmp_path: Path) -> None:
             {"observers": ["syslog"]},
             "unknown observer 'syslog', known: opentelemetry, structlog; extensions may add others",
         ),
-        ({"extensions": ["acme"]}, "no extension acme is installed; install its package, or remove the name @ argument.extensions"),
+        (
+            {"extensions": ["acme"]},
+            "no extension acme is installed; install its package, or remove the name @ argument.extensions",
+        ),
     ],
 )
 def test_load_names_what_is_known_when_an_adapter_is_not(settings: dict[str, Any], message: str) -> None:
