@@ -97,6 +97,16 @@ def test_what_is_tried_again_is_told_by_its_text_where_no_code_comes(text: str, 
     assert psycopg_server._may_pass(psycopg.OperationalError(text)) == again
 
 
+def test_an_address_where_nobody_answers_is_an_error_that_says_what_to_check() -> None:
+    """Neither its user nor its password: the server did not see these."""
+    away = psycopg_server.Server("postgresql://127.0.0.1:1/agents", patience_seconds=0.0)
+    with (
+        closing(away),
+        pytest.raises(StoreError, match=r"Connection refused.*; check store\.url, and whether the server runs$"),
+    ):
+        away.run(lambda connection: connection.execute("SELECT 1"))
+
+
 @pytest.fixture
 def server() -> Iterator[DatabaseServer]:
     """Return a server of this test's alone."""

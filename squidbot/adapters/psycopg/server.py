@@ -70,6 +70,7 @@ REMEDIES = {
     "57014": "raise statement_timeout for this user, or look for what holds the locks",
     "42501": "grant the rights that docs/postgresql.md lists",
 }
+AWAY = "check store.url, and whether the server runs"
 IN_USE = "the server is away, or all connections are in use (store.connections)"
 REFUSED = "check address, user and password (PGPASSWORD, ~/.pgpass), and whether the database is there"
 
@@ -208,7 +209,6 @@ class Server:
                 passes = _may_pass(error) or (self._has_worked and not reached)
                 if not passes or time.monotonic() + wait >= until:
                     told = f"PostgreSQL: {self._told(error)}"
-                    told += "" if reached else "; check store.url, and whether the server runs"
                     raise (
                         UnconfirmedError(f"{told}; it may be stored or not") if in_doubt else StoreError(told)
                     ) from error
@@ -435,6 +435,8 @@ class Server:
         state = getattr(error, "sqlstate", None) or ""
         in_use = IN_USE if self._given is not None and isinstance(error, PoolTimeout) else None
         remedy = REFUSED if _is_refused(error) else in_use or REMEDIES.get(state)
+        if remedy is None and told.startswith("connection failed"):
+            remedy = AWAY
         return f"{told}; {remedy}" if remedy else told
 
     @property
