@@ -104,7 +104,8 @@ class Dictionary:
 
     def like(self, word: str) -> str:
         """Return words that may have been meant."""
-        return ", ".join(self._hunspell.suggest(word)[:3]) if word.isascii() else ""
+        found = self._hunspell.suggest(word) if word.isascii() else ()
+        return ", ".join([other for other in found if not any(map(self.lacks, other.split()))][:3])
 
 
 def by_letters(word: str) -> tuple[str, str]:
@@ -133,7 +134,7 @@ def check(*, write: bool) -> None:
     dictionary = Dictionary(OWN.read_text(encoding="utf-8").split())
     found = unknown(dictionary)
     for word, places in sorted(found.items()):
-        click.echo(f"{places[0]}: {word} ({len(places)} times; known: {dictionary.like(word) or 'nothing like it'})")
+        click.echo(f"{places[0]}: {word} ({len(places)} times; {dictionary.like(word) or 'nothing'} is like it)")
     if found:
         raise SystemExit(f"{len(found)} unknown words. If they are right: python docs/spelling.py --write")
 
