@@ -18,7 +18,8 @@ html_theme = "furo"
 html_title = "squidbot"
 html_copy_source = True
 html_show_sourcelink = False
-html_static_path: list[str] = []
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 # Links lead to headings as deep as these.
 myst_heading_anchors = 4
