@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FOLDER: Final = Path(__file__).with_name("pictures")
+START: Final = Path(__file__).with_name("start.md")
 EXAMPLE: Final = FOLDER.parents[1] / "examples" / "session.jsonl"
 COLUMNS: Final = 960
 # Name of a picture, the view that has it, and which of the charts there it is.
@@ -189,7 +190,7 @@ def made(*arguments: str) -> None:
 
 def run_first_page(store: str) -> None:
     """Run the program of docs/start.md with another store."""
-    page = FOLDER.with_name("start.md").read_text(encoding="utf-8")
+    page = START.read_text(encoding="utf-8")
     program = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
     exec(program.replace("mem.db", store), {})  # noqa: S102  # a page of ours
 
