@@ -1,12 +1,13 @@
 """Makes the pictures of README and docs, each for light and for dark pages, from reports.
 
 `uv run --group browser python docs/pictures.py` needs Chromium. The page's own script draws them: what you see in
-docs/pictures is what `squidbot replay examples/session.jsonl --window 8k --compare --html report.html` shows, and, for
-a coding agent, what `squidbot report` shows of an imported session.
+docs/pictures is what `squidbot replay examples/session.jsonl --window 8k --compare --html report.html` shows, what
+`squidbot report` shows of the program in docs/start.md, and, for a coding agent, of an imported session.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FOLDER: Final = Path(__file__).with_name("pictures")
+START: Final = Path(__file__).with_name("start.md")
 EXAMPLE: Final = FOLDER.parents[1] / "examples" / "session.jsonl"
 COLUMNS: Final = 960
 # Name of a picture, the view that has it, and which of the charts there it is.
 PICTURES: Final = (("tokens", "overview", 0), ("cost", "overview", 1), ("sums", "overview", 2), ("map", "map", 0))
 RECORDED: Final = (("agents", "overview", 0),)
+STARTED: Final = (("start", "overview", 0),)
 # The recorded hour of a coding agent: what it has in each request beside messages, when it compacts, and roughly how
 # many characters are a token. All made up.
 SYSTEM_TOKENS: Final = 17_500
@@ -185,17 +188,27 @@ def made(*arguments: str) -> None:
         raise SystemExit(done.output)
 
 
+def run_first_page(store: str) -> None:
+    """Run the program of docs/start.md with another store."""
+    page = START.read_text(encoding="utf-8")
+    program = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    exec(program.replace("mem.db", store), {})  # noqa: S102  # a page of ours
+
+
 def draw_all() -> None:
     """Write all pictures."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        replayed, recorded, store = (str(Path(folder, name)) for name in ("report.html", "agent.html", "agents.db"))
+        names = ("report.html", "agent.html", "start.html", "agents.db", "start.db")
+        replayed, recorded, started, store, logs = (str(Path(folder, name)) for name in names)
+        run_first_page(logs)
+        made("report", "logs", "--store", logs, "--out", started)
         made("replay", str(EXAMPLE), "--window", "8k", "--compare", "--html", replayed)
         hour = AgentHour(Path(folder, "projects"))
         made("import", str(hour.record()), "--store", store)
         made("report", f"claude-code/{hour.talk.session}", "--store", store, "--out", recorded)
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for scheme in ("light", "dark"):
-            for report, pictures in ((replayed, PICTURES), (recorded, RECORDED)):
+            for report, pictures in ((replayed, PICTURES), (recorded, RECORDED), (started, STARTED)):
                 page = browser.new_page(viewport={"width": COLUMNS, "height": 900}, color_scheme=scheme)
                 page.goto(Path(report).as_uri())
                 draw(page, scheme, pictures)

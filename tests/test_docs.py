@@ -113,7 +113,7 @@ def here(text: str, request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("page", "used"),
     [
-        ("README.md", "squidbot.load( .assemble( .record("),
+        ("docs/start.md", "squidbot.load( .assemble( .record("),
         ("docs/python.md", "BudgetError tool_calls usage="),
         ("docs/extensions.md", "@squidbot.hookimpl register_adapters"),
     ],

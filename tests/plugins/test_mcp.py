@@ -212,11 +212,12 @@ def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> No
 
 
 def test_the_block_for_clients_starts_the_server(tmp_path: Path) -> None:
-    """As it is written on both pages, but for the file: every tool answers over standard input, from that file."""
-    texts = [Path(ROOT, page).read_text(encoding="utf-8") for page in ("docs/hosts.md", "README.md")]
-    block, same = (re.findall(r"```json\n(\{\s*\"mcpServers\"[^`]*\"-I\"[^`]*)```", text) for text in texts)
-    assert block == same
-    written = json.loads(*block)["mcpServers"]["squidbot"]
+    """As pages have it, but for the file: every tool answers over standard input, from that file."""
+    texts = [page.read_text(encoding="utf-8") for page in Path(ROOT, "docs").rglob("*.md")]
+    blocks = {
+        block for text in texts for block in re.findall(r"```json\n(\{\s*\"mcpServers\"[^`]*\"-I\"[^`]*)```", text)
+    }
+    written = json.loads(*blocks)["mcpServers"]["squidbot"]
     assert Path(written["command"]).is_absolute()
     assert written["args"][:3] == ["-I", "-m", "squidbot"]
     args = [str(tmp_path / "mem.db") if each.endswith(".db") else each for each in written["args"][3:]]

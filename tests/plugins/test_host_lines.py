@@ -1,4 +1,4 @@
-"""README's line for each host, as it is written, with the real package: the program runs, and squidbot takes part."""
+"""The first page's line for each host, as it is written, with the real package: squidbot takes part in the program."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     import click
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+START = (Path(__file__).parents[2] / "docs" / "start.md").read_text("utf-8")
 ROWS = {
     extra: (host, line)
-    for host, extra, line in re.findall(r"^\| (.+) \| `'\.\[([\w-]+)]'` \| `(.+)` \|$", README, re.MULTILINE)
+    for host, extra, line in re.findall(r"^\| (.+) \| `'\.\[([\w-]+)]'` \| `(.+)` \|$", START, re.MULTILINE)
 }
 FACT = "My boat is called Heron."
 
@@ -44,7 +44,7 @@ class Answering(FakeListChatModel):
         return self
 
 
-def test_readme_names_every_host() -> None:
+def test_first_page_names_every_host() -> None:
     """That which a plugin is there for; clients of MCP have a block of their own."""
     assert {*ROWS, "mcp"} == {host.extra for host in HOSTS}
 
