@@ -86,6 +86,8 @@ def _finite(digits: str) -> float:
 # What the streams of OpenAI's and Anthropic's SDKs add to what the provider sent, which refuses it: what they have
 # parsed, and the place of a call.
 _PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
+# A stream of OpenAI's SDK that calls nothing says so by `None`, as some servers do.
+_NO_CALLS = frozenset({"tool_calls", "function_call"})
 
 
 def dumped(value: object) -> dict[str, object] | None:
@@ -112,7 +114,11 @@ def dumped(value: object) -> dict[str, object] | None:
 
 
 def _unparsed(told: dict[str, object], added: AbstractSet[str] = _PARSED) -> dict[str, object]:
-    return {key: _without_parsed(key, value) for key, value in told.items() if key not in added}
+    return {
+        key: _without_parsed(key, value)
+        for key, value in told.items()
+        if key not in added and not (value is None and key in _NO_CALLS)
+    }
 
 
 def _without_parsed(key: str, value: object) -> object:
