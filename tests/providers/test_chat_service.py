@@ -165,7 +165,7 @@ def test_a_stop_waits_for_answers_or_keeps_what_came(
     words = "word " * 10_000
     providers.script = saying([Text(words)])
     if most_seconds is not None:
-        providers.faults.append(Fault(stall_after=3))
+        providers.faults.append(Fault(stall_after=8))
     came: list[str] = []
     with running(most_seconds=most_seconds) as service, ThreadPoolExecutor(1) as pool:
         headers = {"Authorization": f"Bearer {TOKENS['ann']}"}
