@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import squidbot
 from squidbot.codecs.jsontext import dumped
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+from .example_programs import EXAMPLES, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PROGRAMS = ("with_anthropic", "with_openai")
 ASKED = {"operation": "search", "query": "Heron"}
-
-
-def program(name: str) -> Any:  # noqa: ANN401  # a module
-    """Return an example, imported."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
 
 
 def openai_says(message: dict[str, Any]) -> object:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
 import squidbot
+from tests.example_programs import program
 
 from .script import Call, Text, saying
 from .wire import KEY, Fault
@@ -26,10 +25,10 @@ postgresql_tests = pytest.importorskip("tests.postgresql")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from .wire import Providers
 
-PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "chat_service.py"
 TOKENS = {"ann": "token-of-ann-0123456789", "ben": "token-of-ben-0123456789"}
 BOAT = "My boat is called Heron."
 
@@ -39,14 +38,10 @@ class Service:
 
     def __init__(self, *, most_seconds: int | None = None) -> None:
         """Import the program as uvicorn does, and start it."""
-        spec = importlib.util.spec_from_file_location("chat_service", PROGRAM)
-        assert spec is not None
-        assert spec.loader is not None
-        program = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(program)
-        program.MODEL = "tiny"  # type: ignore[attr-defined]  # the server's
+        service = program("chat_service")
+        service.MODEL = "tiny"  # type: ignore[attr-defined]  # the server's
         config = uvicorn.Config(
-            program.app, port=0, log_level="error", lifespan="on", timeout_graceful_shutdown=most_seconds
+            service.app, port=0, log_level="error", lifespan="on", timeout_graceful_shutdown=most_seconds
         )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run)

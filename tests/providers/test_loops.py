@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import importlib.util
 import inspect
 import json
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import squidbot
+from tests import example_programs
 
 from .script import Call, Text, saying
 from .wire import KEY, Providers
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from .script import Json
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # Each example, the form of its messages, its path at the provider, and the clients that it is used with.
 LOOPS = {
     "with_openai": ("openai.chat", "/v1/chat/completions", "OpenAI", "AsyncOpenAI"),
@@ -38,12 +36,7 @@ ANSWER = "She is called Heron, as you said."
 def program(name: str) -> ModuleType:
     """Return an example, imported."""
     pytest.importorskip(name.removeprefix("with_"), exc_type=ImportError)
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec
-    assert spec.loader
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return example_programs.program(name)
 
 
 @contextmanager
