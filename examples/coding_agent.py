@@ -6,7 +6,7 @@ the model finds what it misses by the tool `history`. Run it in your clone (`OPE
     pip install '.[openai]'
     OPENAI_API_KEY=... python examples/coding_agent.py ~/project "Make the tests pass."
 
-You see each tool call, and how full each request is. Before a command runs, you are asked. The next task knows this one.
+You see each tool call, and how full each request is. You are asked before a command runs. The next task knows this.
 """
 
 import inspect
