@@ -52,8 +52,8 @@ with SqliteSaver.from_conn_string("graph.db") as saver:
 
     def colour(at: RunnableConfig = THREAD) -> str:
         """Talk until the window is full, and ask."""
-        for page in range(20):
-            say(f"Page {page} of the log: " + "calm sea, no wind. " * 30, at if page == 0 else THREAD)
+        for page in range(6):
+            say(f"Page {page} of the log: " + "calm sea, no wind. " * 90, at if page == 0 else THREAD)
         return say("Which colour has the boat?")
 
     say("My boat is called Heron.")

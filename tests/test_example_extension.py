@@ -62,11 +62,11 @@ def talked(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
     return folder, done.stderr
 
 
-def test_the_example_is_a_distribution_of_under_60_lines() -> None:
+def test_the_example_is_a_distribution_of_at_most_80_lines() -> None:
     """All of it: what builds it, and what it does."""
     files = [path for path in EXAMPLE.rglob("*") if path.suffix in {".py", ".toml"}]
     assert len(files) == 2
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) < 60
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 80
 
 
 def test_the_example_keeps_sessions_and_listens_where_settings_name_it(

@@ -1,4 +1,12 @@
-"""`store.adapter = "drawers"`, with a folder as `store.path`: each user of the machine has a store there."""
+"""An extension with a store: each user of a machine has one of their own, in a folder that all of them share.
+
+It shows how a distribution offers an adapter, and listens to what happens. Run it in your clone:
+
+    pip install examples/extension && echo 'store = {adapter = "drawers", path = "shared"}' > squidbot.toml
+    python -c 'import squidbot; squidbot.load().session("talk").record("Ahoy!")' && squidbot session list
+
+You see a line for each event, and then the session, which is in `shared/YOUR NAME/sessions.db`.
+"""
 
 from __future__ import annotations
 
