@@ -16,6 +16,7 @@ import click
 
 from squidbot.bootstrap import wire
 from squidbot.cli.export import new_file
+from squidbot.cli.open_store import is_address, with_store
 from squidbot.cli.output import Result, ResultGroup, limit
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
@@ -117,7 +118,7 @@ def _scope(*, user: str, shared: str, session: str, **parts: str) -> Scope:
 def opened(
     whose: dict[str, Any], *, makes: bool = False, withdrawn: set[str] | None = None
 ) -> Iterator[tuple[Memories, Loaded]]:
-    """Yield the facts that a scope sees, in the named file or that of the settings; and the settings.
+    """Yield the facts that a scope sees, in the named store or that of the settings; and the settings.
 
     `makes` creates a missing file. Sessions there, or where settings say, tell which facts are on another line.
     With `withdrawn`, forgotten facts also leave the sessions that had them in requests; it receives their ids.
@@ -129,7 +130,9 @@ def opened(
     options = dict(whose)
     file, scope = options.pop("store", None), _scope(**options)
     loaded = load_settings()
-    if file:
+    if file and is_address(file):
+        loaded, file = with_store(loaded, file).changed(memory={"path": "", "provider": "auto"}), None
+    elif file:
         loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
     name, path = provider_of(loaded)
     if name == "stdlib":
@@ -155,7 +158,7 @@ def _sessions_of(loaded: Loaded, file: str | None) -> StoreTable:
 def _note_written(store: str | None, *files: Path) -> None:
     """Note files of facts beside the named store, or that of the settings, so that `forget` can list them."""
     loaded = load_settings()
-    path = store or loaded.settings.store.path
+    path = loaded.settings.store.path if store is None or is_address(store) else store
     is_there = path and Path(loaded.absolute(path)).exists()
     written = f"{loaded.absolute(path)}-written" if path and is_there else ""
     note_written(written, *(WrittenFile(str(file.absolute()), "facts") for file in files))

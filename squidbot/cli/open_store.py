@@ -524,9 +524,14 @@ def without_store(loaded: Loaded) -> Iterator[Wired]:
         wired.close()
 
 
+def is_address(path: str) -> bool:
+    """Return whether `--store` names a database rather than a file."""
+    return "://" in path
+
+
 def with_store(loaded: Loaded, path: str) -> Loaded:
     """Return settings with the store in this file, or at this address."""
-    if "://" in path:
+    if is_address(path):
         return loaded.changed(store={"path": "", "url": path, "adapter": None})
     return loaded.changed(store={"path": str(Path(path).absolute()), "url": "", "adapter": "sqlite3"})
 

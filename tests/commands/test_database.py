@@ -305,6 +305,19 @@ def test_status_names_the_host_whose_conversations_a_database_has(
     assert found["active"], found["reason"]
 
 
+def test_facts_of_a_database_are_reached_by_its_address(
+    run: Callable[..., Result], place: Path, postgresql: str
+) -> None:
+    """`--store` of the commands for facts takes what it takes everywhere, in place of the store of the settings."""
+    settings(place, "postgresql://nobody@127.0.0.1:9/nothing", schema=new_schema())
+    assert run("memory", "add", "Ann has two beagles.", "--user", "ann", "--store", postgresql).exit_code == 0
+    listed = run("memory", "list", "--user", "ann", "--store", postgresql)
+    assert "two beagles" in listed.output
+    assert "two beagles" not in run("memory", "list", "--user", "ben", "--store", postgresql).output
+    assert run("memory", "export", "facts.jsonl", "--user", "ann", "--store", postgresql).exit_code == 0
+    assert "two beagles" in (place / "facts.jsonl").read_text("utf-8")
+
+
 def test_separated_tenants_use_the_indexes(direct: str, names: dict[str, str]) -> None:
     """A policy keeps PostgreSQL from many indexes; ours are found by operators that it allows."""
     schema, running = names["squidbot"], as_role(direct, names["agents"])
