@@ -12,14 +12,13 @@ import squidbot
 from tests.example_programs import program
 
 from .script import Call, Model, Text, saying
-from .wire import KEY
+from .wire import KEY, Providers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from .script import Piece
-    from .wire import Providers
 
 openai = pytest.importorskip("openai", exc_type=ImportError)
 
@@ -44,6 +43,13 @@ STEPS: list[Sequence[Piece]] = [
     called("run", command=f"{sys.executable} check.py"),
     [Text("It passes now.")],
 ]
+
+
+@pytest.fixture
+def providers() -> Iterator[Providers]:
+    """A server whose model has a small window."""
+    with Providers({"tiny": Model(window=WINDOW_TOKENS)}) as server:
+        yield server
 
 
 @pytest.fixture
@@ -76,7 +82,6 @@ def test_the_agent_ends_a_task_that_is_larger_than_its_window(
     providers: Providers, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No request is refused or too long; what left the window is found, and the next task knows the first."""
-    providers.models = {"tiny": Model(window=WINDOW_TOKENS)}
     providers.script = saying(*STEPS)
     store = {"store": {"path": str(folder.parent / "squid.db")}}
     with squidbot.load(store) as engine:
