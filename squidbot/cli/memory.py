@@ -81,7 +81,7 @@ def memory() -> None:
 
 def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for the scope of facts, and for their file."""
-    where = "The file they are in.  [default: that of ./squidbot.toml]"
+    where = "The file, or address of a database, they are in.  [default: that of ./squidbot.toml]"
     command = click.option("--store", metavar="FILE.db", help=where)(command)
     for part in ("agent", "bot", "tenant"):
         command = click.option(f"--{part}", default="", help=f"Whose facts: the {part}.")(command)
