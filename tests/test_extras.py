@@ -22,9 +22,10 @@ WRITTEN = [
     *(ROOT / "docs").rglob("*.md"),
     *(path for folder in ("squidbot", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
 ]
-# What would have an index asked for squidbot: an extra of it, or its name behind a word that installs.
+# What would have an index asked for `squidbot`, which is somebody else's: an extra of it, or its name behind a word that
+# installs. `squidbot-context` is ours.
 FROM_AN_INDEX = re.compile(
-    r"squidbot(?:-context)?\[|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?![\w/.])"
+    r"squidbot\[|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
 )
 
 
@@ -42,7 +43,7 @@ def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
     named: list[str] = []
     for path in WRITTEN:
         text = path.read_text("utf-8")
-        lines = re.findall(r"\.\[([\w,.-]+)\]'", text)
+        lines = re.findall(r"(?:\.|squidbot-context)\[([\w,.-]+)\]'", text)
         beside = re.findall(r"--extra ([\w.-]+)|\b(?:the )?extras? `([\w.-]+)`", text)
         found = [name for line in lines for name in line.split(",")] + ["".join(pair) for pair in beside]
         assert {*found} <= {*EXTRAS, "x"}, path  # x: the rule in AGENTS.md
@@ -51,10 +52,10 @@ def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
 
 
 def test_nothing_that_is_written_has_an_index_asked_for_squidbot() -> None:
-    """Its name there is somebody else's, and one that nobody has is free for anybody to take."""
+    """Its name there is somebody else's; the distribution has another one."""
     asked = {str(path): FROM_AN_INDEX.findall(path.read_text("utf-8")) for path in WRITTEN}
     assert {path: found for path, found in asked.items() if found} == {}
-    for wrong in ("pip install squidbot", "pip install -U 'squidbot[llm]'", "uv add squidbot-context", "uvx squidbot"):
+    for wrong in ("pip install squidbot", "pip install -U 'squidbot[llm]'", "uv add squidbot", "uvx squidbot"):
         assert FROM_AN_INDEX.search(wrong)
     example = tomllib.loads((ROOT / "examples" / "extension" / "pyproject.toml").read_text("utf-8"))
     assert example["project"]["dependencies"] == []

@@ -472,7 +472,7 @@ def _mcp(_: HostPlugin) -> tuple[bool, str]:
     if naming := [*dict.fromkeys(str(entry.file) for entry in found)]:
         return True, f"started by {', '.join(naming)}"
     files = ", ".join(CLIENTS[name].project for name in KNOWN_CLIENTS)
-    return False, f"not set up in {files} here or at home: squidbot install AGENT, or docs/hosts.md"
+    return False, f"not set up in {files} here or at home: squidbot install AGENT, or docs/hosts/mcp.md"
 
 
 # Hosts that load plugins automatically, and have a switch for ours.

@@ -484,7 +484,7 @@ def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
 
 # squidbot in a process of hermes, and the context engine of each agent.
 
-NOT_OURS: Final = "squidbot is inactive: this hermes agent uses another context engine; see docs/hosts.md"
+NOT_OURS: Final = "squidbot is inactive: this hermes agent uses another context engine; see docs/hosts/hermes.md"
 NOT_BOUNDED: Final = "squidbot only records {} requests of hermes; it does not limit them"
 NO_TOOLS: Final = "the model does not get squidbot's tools: add context_engine to enabled_toolsets"
 # How many lists are kept for calls that hermes never made: something interrupted it after the hook.

@@ -1,4 +1,4 @@
-"""What a host can't do is said in docs/hosts.md."""
+"""What a host can't do is said on its page in docs/hosts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ HOSTS = [program_langchain.HOST, program_llm.HOST, program_openai_agents.HOST, p
 def test_points_that_a_host_can_t_meet_are_documented(host: HostDriver) -> None:
     """Word by word, as the driver gives the reason."""
     assert host.root is not None
-    page = " ".join((host.root / "docs" / "hosts.md").read_text("utf-8").split())
+    page = " ".join((host.root / "docs" / "hosts" / f"{host.extra}.md").read_text("utf-8").split())
     for point, otherwise in host.otherwise.items():
         assert otherwise.reason in page, point

@@ -317,7 +317,7 @@ def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> N
 
 def test_points_that_hermes_can_t_meet_are_documented() -> None:
     """Word by word, as the driver gives the reason."""
-    page = " ".join((ROOT / "docs" / "hosts.md").read_text("utf-8").split())
+    page = " ".join((ROOT / "docs" / "hosts" / "hermes.md").read_text("utf-8").split())
     for point, otherwise in HOST.otherwise.items():
         assert otherwise.reason in page, point
 

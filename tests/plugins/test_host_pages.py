@@ -1,0 +1,239 @@
+"""Each host's page works as it is copied, in an environment that has the built wheel and nothing of the clone."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import httpx2
+import pytest
+
+from squidbot.cli.status import HOSTS
+from squidbot.testing.hosts import Model
+
+from .alone.server import Server
+from .test_own_environments import OF_THIS_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "hosts"
+OVERVIEW = ROOT / "docs" / "hosts.md"
+SECONDS = 120
+DISTRIBUTION = "squidbot-context"
+# The same on every page, in the order in which somebody reads who has nothing yet.
+SHAPE = "Install, Use it, See it, Many users, Sub-agents, Edits, Async and streams, Options, Limits".split(", ")
+# What a page says of a server of models on this machine; here one of the tests stands for it.
+MODEL_ADDRESS = "http://127.0.0.1:11434/v1"
+# hermes knows no newer Python.
+PYTHON = ">=3.11,<3.14"
+BLOCK = re.compile(
+    r"(?:`([\w.-]+)`[^\n`]*:\n\n)?^```(\w+)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
+)
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
+# Where a page has a server for others listen; here a free port takes its place.
+LISTENS = "127.0.0.1:8000"
+
+
+class Block(NamedTuple):
+    """A block of a page: the file that it is for, its language, its text, and its output."""
+
+    file: str
+    language: str
+    text: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page in order; the text block directly below one is its output."""
+    return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8")) if found[1] != "text"]
+
+
+def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
+    """Yield the commands of a console block, each with the lines that stand below it."""
+    first, *parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+    assert first == "", f"a console block begins with a command: {block.text}"
+    for part in parts:
+        command, *shown = part.replace("\\\n", "").splitlines()
+        yield command, shown
+
+
+def without_numbers(line: str) -> str:
+    """Return a line with every number, and every longer id, as #."""
+    return re.sub(r"\s+", " ", re.sub(r"\b(?=\w*\d)\w+\b|\d+", "#", line)).strip()
+
+
+class Reader:
+    """Somebody who reads a page, with a folder, a home and an environment of their own."""
+
+    def __init__(self, folder: Path, wheel: Path, model_address: str) -> None:
+        """Make the environment, with nothing in it."""
+        self.uv = os.environ.get("UV") or shutil.which("uv")
+        self.venv, self.home, self.folder = folder / "venv", folder / "home", folder / "work"
+        self.wheel, self.model_address = wheel, model_address
+        self.home.mkdir()
+        self.folder.mkdir()
+        self.by_uv("venv", "--python", PYTHON, str(self.venv))
+        path = os.pathsep.join((str(self.venv / "bin"), "/usr/local/bin", "/usr/bin", "/bin"))
+        self.env = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", "TERM": "dumb"}
+
+    def by_uv(self, *arguments: str) -> None:
+        """Run uv, with the settings of this run: it knows the way to the package index."""
+        assert self.uv is not None
+        told = {name: value for name, value in os.environ.items() if name not in OF_THIS_RUN}
+        done = subprocess.run([self.uv, *arguments], env=told, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def install(self, command: str) -> None:
+        """Install as a page says, by uv for speed, and with the wheel that was built where it names squidbot."""
+        asked = [word.strip("'") for word in command.removeprefix("pip install ").split()]
+        assert any(word.startswith(f"{DISTRIBUTION}[") for word in asked), command
+        found = [f"{word} @ {self.wheel.as_uri()}" if word.startswith(DISTRIBUTION) else word for word in asked]
+        python = str(self.venv / "bin" / "python")
+        self.by_uv("pip", "install", "--link-mode", "symlink", "--python", python, *found)
+
+    def run(self, command: str, folder: Path | None = None) -> str:
+        """Run a command of a shell, and return what it prints."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=folder or self.folder,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    @contextmanager
+    def started(self, command: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a command that serves, and end it as Ctrl-C does."""
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", f"exec {command}"],
+            cwd=self.folder,
+            env={**self.env, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=SECONDS)
+
+    def follow(self, block: Block) -> None:
+        """Type the commands of a console block; each prints what stands below it, but for numbers."""
+        for each, shown in commands(block):
+            command = each.replace(MODEL_ADDRESS, self.model_address)
+            if command.startswith("pip install "):
+                self.install(command)
+            elif command.startswith("squidbot view "):
+                assert [without_numbers(line) for line in shown] == ["http://#.#.#.#:#/?token=..."]
+                with self.started(command) as process:
+                    look(process)
+            elif LISTENS in command:
+                with closing(socket.create_server(("127.0.0.1", 0))) as free:
+                    listens = f"127.0.0.1:{free.getsockname()[1]}"
+                with self.started(command.replace(LISTENS, listens)) as process:
+                    check_refuses(process, f"http://{listens}/mcp")
+            else:
+                printed = {without_numbers(line) for line in self.run(command).splitlines()}
+                assert [line for line in shown if line != "..." and without_numbers(line) not in printed] == [], printed
+
+
+def look(process: subprocess.Popen[str]) -> None:
+    """Open the page as a browser does: it lists a session, and finds in it what the page's program said."""
+    assert process.stdout is not None
+    printed: list[str] = []
+    while not (found := ADDRESS.search("".join(printed))):
+        printed.append(process.stdout.readline())
+        assert printed[-1], f"squidbot view ended: {''.join(printed)}"
+    address = found.group()
+    with httpx2.Client(base_url=address.partition("?")[0], timeout=SECONDS, follow_redirects=True) as browser:
+        page = browser.get(address)
+        assert page.status_code == 200
+        assert "<html" in page.text
+        listed = {session["session"] for session in browser.get("/api/sessions").json()["sessions"]}
+        hits = browser.get("/api/search", params={"q": "Heron"}).json()["hits"]
+        assert hits
+        assert {hit["session"] for hit in hits} <= listed
+
+
+def check_refuses(process: subprocess.Popen[str], address: str) -> None:
+    """Wait for a server of tools; without a token, it answers nobody."""
+    ends = time.monotonic() + SECONDS
+    while time.monotonic() < ends:
+        assert process.poll() is None
+        with suppress(httpx2.ConnectError):
+            assert httpx2.post(address, json={}).status_code == 401
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{address} does not listen")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel, as a release does; without uv this is skipped."""
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        pytest.skip("uv builds the wheel: start the tests by `uv run pytest`")
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_every_host_has_a_page_and_every_page_the_same_shape() -> None:
+    """The overview leads to each of them, and the first block of each installs squidbot for that host."""
+    assert {path.stem for path in PAGES.glob("*.md")} == {host.extra for host in HOSTS}
+    overview = OVERVIEW.read_text("utf-8")
+    for host in HOSTS:
+        page = PAGES / f"{host.extra}.md"
+        assert f"(hosts/{host.extra}.md)" in overview
+        assert re.findall(r"^## (.+)$", page.read_text("utf-8"), re.MULTILINE) == SHAPE, page.name
+        (install, shown), *_ = commands(blocks(page)[0])
+        assert not shown
+        assert install.startswith(f"pip install '{DISTRIBUTION}[{host.extra}"), page.name
+        assert any("squidbot view" in block.text for block in blocks(page) if block.language == "console"), page.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", sorted(host.extra for host in HOSTS))
+def test_a_page_works_as_copied_from_the_wheel_alone(extra: str, wheel: Path, tmp_path: Path) -> None:
+    """Its commands in order, its first program as the file that it names, then all its Python as one program."""
+    page = PAGES / f"{extra}.md"
+    with closing(Server(Model(None))) as server:
+        reader = Reader(tmp_path, wheel, server.url)
+        for block in blocks(page):
+            if block.language == "console":
+                reader.follow(block)
+            elif block.file:
+                (reader.folder / block.file).write_text(block.text, encoding="utf-8")
+        where = reader.run('python -c "import squidbot; print(squidbot.__file__)"').strip()
+        assert Path(where).is_relative_to(reader.venv)
+        check_program(reader, [block for block in blocks(page) if block.language == "python"], tmp_path / "again")
+
+
+def check_program(reader: Reader, parts: list[Block], folder: Path) -> None:
+    """Run all the Python of a page as one program, somewhere new: it prints what stands below its parts."""
+    text = "\n\n".join(part.text for part in parts)
+    ast.parse(text)
+    folder.mkdir()
+    (folder / "page.py").write_text(text, encoding="utf-8")
+    printed = [without_numbers(line) for line in reader.run("python page.py", folder).splitlines()]
+    shown = [without_numbers(line) for part in parts for line in part.shown.splitlines()]
+    assert [line for line in printed if line in shown] == shown
