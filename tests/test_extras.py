@@ -22,8 +22,8 @@ WRITTEN = [
     *(ROOT / "docs").rglob("*.md"),
     *(path for folder in ("squidbot", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
 ]
-# What would have an index asked for `squidbot`, which is somebody else's: an extra of it, or its name behind a word that
-# installs. `squidbot-context` is ours.
+# What would have an index asked for `squidbot`, which is somebody else's: an extra of it, or its name behind a word
+# that installs. `squidbot-context` is ours.
 FROM_AN_INDEX = re.compile(
     r"squidbot\[|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
 )

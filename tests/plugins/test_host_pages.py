@@ -1,4 +1,4 @@
-"""Each host's page works as it is copied, in an environment that has the built wheel and nothing of the clone."""
+"""The pages of *Your host* work as they are copied, in an environment with the built wheel and nothing of the clone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import httpx2
 import pytest
 
 from squidbot.cli.status import HOSTS
+from squidbot.testing.claude_code import ClaudeTranscript
 from squidbot.testing.hosts import Model
 
 from .alone.server import Server
@@ -27,16 +28,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "hosts"
-OVERVIEW = ROOT / "docs" / "hosts.md"
+DOCS = ROOT / "docs"
+PAGES = {path.stem: path for path in (DOCS / "hosts").glob("*.md")}
+# Pages that begin like those, and go on otherwise.
+OTHERS = {name: DOCS / f"{name}.md" for name in ("coding-agents", "python")}
 SECONDS = 120
 DISTRIBUTION = "squidbot-context"
 # The same on every page, in the order in which somebody reads who has nothing yet.
-SHAPE = "Install, Use it, See it, Many users, Sub-agents, Edits, Async and streams, Options, Limits".split(", ")
+SHAPE = ["Install", "Use it", "See it", "Many users", "Sub-agents", "Edits", "Async and streams", "Options", "Limits"]
 # What a page says of a server of models on this machine; here one of the tests stands for it.
 MODEL_ADDRESS = "http://127.0.0.1:11434/v1"
 # hermes knows no newer Python.
 PYTHON = ">=3.11,<3.14"
+# Of coding agents: what follows needs other agents' files.
+TO_THE_END_OF = {"coding-agents": "Which agents"}
+INSTALLS = re.compile(r"(\S*/)?pip install (.+)")
 BLOCK = re.compile(
     r"(?:`([\w.-]+)`[^\n`]*:\n\n)?^```(\w+)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
 )
@@ -56,7 +62,8 @@ class Block(NamedTuple):
 
 def blocks(page: Path) -> list[Block]:
     """Return the blocks of a page in order; the text block directly below one is its output."""
-    return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8")) if found[1] != "text"]
+    text = page.read_text("utf-8").partition(f"\n## {TO_THE_END_OF.get(page.stem, '-')}\n")[0]
+    return [Block(*found) for found in BLOCK.findall(text) if found[1] != "text"]
 
 
 def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
@@ -76,8 +83,9 @@ def without_numbers(line: str) -> str:
 class Reader:
     """Somebody who reads a page, with a folder, a home and an environment of their own."""
 
-    def __init__(self, folder: Path, wheel: Path, model_address: str) -> None:
-        """Make the environment, with nothing in it."""
+    def __init__(self, folder: Path, wheel: Path, model_address: str, words: str) -> None:
+        """Make the environment, with nothing in it; `words` are those that squidbot is to find in the end."""
+        self.words = words
         self.uv = os.environ.get("UV") or shutil.which("uv")
         self.venv, self.home, self.folder = folder / "venv", folder / "home", folder / "work"
         self.wheel, self.model_address = wheel, model_address
@@ -96,11 +104,13 @@ class Reader:
 
     def install(self, command: str) -> None:
         """Install as a page says, by uv for speed, and with the wheel that was built where it names squidbot."""
-        asked = [word.strip("'") for word in command.removeprefix("pip install ").split()]
+        found = INSTALLS.fullmatch(command)
+        assert found is not None
+        python = Path((found[1] or f"{self.venv}/bin/").replace("~", str(self.home)), "python")
+        asked = [word.strip("'") for word in found[2].split()]
         assert any(word.startswith(f"{DISTRIBUTION}[") for word in asked), command
-        found = [f"{word} @ {self.wheel.as_uri()}" if word.startswith(DISTRIBUTION) else word for word in asked]
-        python = str(self.venv / "bin" / "python")
-        self.by_uv("pip", "install", "--link-mode", "symlink", "--python", python, *found)
+        named = [f"{word} @ {self.wheel.as_uri()}" if word.startswith(DISTRIBUTION) else word for word in asked]
+        self.by_uv("pip", "install", "--link-mode", "symlink", "--python", str(python), *named)
 
     def run(self, command: str, folder: Path | None = None) -> str:
         """Run a command of a shell, and return what it prints."""
@@ -139,12 +149,14 @@ class Reader:
         """Type the commands of a console block; each prints what stands below it, but for numbers."""
         for each, shown in commands(block):
             command = each.replace(MODEL_ADDRESS, self.model_address)
-            if command.startswith("pip install "):
+            if INSTALLS.fullmatch(command):
                 self.install(command)
-            elif command.startswith("squidbot view "):
+            elif command.startswith("export PATH="):
+                self.env["PATH"] = self.run(f"{command} && printenv PATH").strip()
+            elif command.startswith("squidbot view"):
                 assert [without_numbers(line) for line in shown] == ["http://#.#.#.#:#/?token=..."]
                 with self.started(command) as process:
-                    look(process)
+                    look(process, self.words)
             elif LISTENS in command:
                 with closing(socket.create_server(("127.0.0.1", 0))) as free:
                     listens = f"127.0.0.1:{free.getsockname()[1]}"
@@ -155,8 +167,8 @@ class Reader:
                 assert [line for line in shown if line != "..." and without_numbers(line) not in printed] == [], printed
 
 
-def look(process: subprocess.Popen[str]) -> None:
-    """Open the page as a browser does: it lists a session, and finds in it what the page's program said."""
+def look(process: subprocess.Popen[str], words: str) -> None:
+    """Open the page as a browser does: it lists a session, and finds words in it."""
     assert process.stdout is not None
     printed: list[str] = []
     while not (found := ADDRESS.search("".join(printed))):
@@ -168,7 +180,7 @@ def look(process: subprocess.Popen[str]) -> None:
         assert page.status_code == 200
         assert "<html" in page.text
         listed = {session["session"] for session in browser.get("/api/sessions").json()["sessions"]}
-        hits = browser.get("/api/search", params={"q": "Heron"}).json()["hits"]
+        hits = browser.get("/api/search", params={"q": words}).json()["hits"]
         assert hits
         assert {hit["session"] for hit in hits} <= listed
 
@@ -199,33 +211,38 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_host_has_a_page_and_every_page_the_same_shape() -> None:
     """The overview leads to each of them, and the first block of each installs squidbot for that host."""
-    assert {path.stem for path in PAGES.glob("*.md")} == {host.extra for host in HOSTS}
-    overview = OVERVIEW.read_text("utf-8")
-    for host in HOSTS:
-        page = PAGES / f"{host.extra}.md"
-        assert f"(hosts/{host.extra}.md)" in overview
-        assert re.findall(r"^## (.+)$", page.read_text("utf-8"), re.MULTILINE) == SHAPE, page.name
-        (install, shown), *_ = commands(blocks(page)[0])
-        assert not shown
-        assert install.startswith(f"pip install '{DISTRIBUTION}[{host.extra}"), page.name
-        assert any("squidbot view" in block.text for block in blocks(page) if block.language == "console"), page.name
+    assert {*PAGES} == {host.extra for host in HOSTS}
+    overview = (DOCS / "hosts.md").read_text("utf-8")
+    for name, page in {**PAGES, **OTHERS}.items():
+        headings = re.findall(r"^## (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        assert headings == SHAPE if name in PAGES else headings[:3] == SHAPE[:3], name
+        assert f"({page.relative_to(DOCS)})" in overview
+        in_console = [
+            command for block in blocks(page) if block.language == "console" for command, _ in commands(block)
+        ]
+        (install, *_) = filter(INSTALLS.fullmatch, in_console)
+        assert f"pip install '{DISTRIBUTION}[{name if name in PAGES else ''}" in install
+        assert any(command.startswith("squidbot view") for command in in_console)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", sorted(host.extra for host in HOSTS))
-def test_a_page_works_as_copied_from_the_wheel_alone(extra: str, wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", sorted({**PAGES, **OTHERS}))
+def test_a_page_works_as_copied_from_the_wheel_alone(name: str, wheel: Path, tmp_path: Path) -> None:
     """Its commands in order, its first program as the file that it names, then all its Python as one program."""
-    page = PAGES / f"{extra}.md"
+    page = {**PAGES, **OTHERS}[name]
     with closing(Server(Model(None))) as server:
-        reader = Reader(tmp_path, wheel, server.url)
+        reader = Reader(tmp_path, wheel, server.url, "prices" if name == "python" else "Heron")
+        if name == "coding-agents":
+            ClaudeTranscript(reader.home / ".claude" / "projects" / "-work-app").say("My boat is called Heron.")
         for block in blocks(page):
             if block.language == "console":
                 reader.follow(block)
             elif block.file:
                 (reader.folder / block.file).write_text(block.text, encoding="utf-8")
         where = reader.run('python -c "import squidbot; print(squidbot.__file__)"').strip()
-        assert Path(where).is_relative_to(reader.venv)
-        check_program(reader, [block for block in blocks(page) if block.language == "python"], tmp_path / "again")
+        assert Path(where).is_relative_to(tmp_path)
+        if program := [block for block in blocks(page) if block.language == "python"]:
+            check_program(reader, program, tmp_path / "again")
 
 
 def check_program(reader: Reader, parts: list[Block], folder: Path) -> None:
