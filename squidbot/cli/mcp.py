@@ -124,6 +124,8 @@ def mcp(  # noqa: PLR0913  # its options
     served = _served(store, config, scope, project=_project(project) if agents else None, answer_tokens=answer_tokens)
     if access and not is_loopback(host):
         complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
+    if host:
+        complain(f"serves http://{f'[{host}]' if ':' in host else host}:{port}/mcp. Ctrl-C ends it.")
     served.run(host, port, access)
 
 

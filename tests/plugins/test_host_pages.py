@@ -46,7 +46,7 @@ INSTALLS = re.compile(r"(\S*/)?pip install (.+)")
 BLOCK = re.compile(
     r"(?:`([\w.-]+)`[^\n`]*:\n\n)?^```(\w+)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
 )
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/(?:mcp|\S+)")
 # Where a page has a server for others listen; here a free port takes its place.
 LISTENS = "127.0.0.1:8000"
 
@@ -158,23 +158,29 @@ class Reader:
                 with self.started(command) as process:
                     look(process, self.words)
             elif LISTENS in command:
+                assert shown == [f"squidbot: serves http://{LISTENS}/mcp. Ctrl-C ends it."]
                 with closing(socket.create_server(("127.0.0.1", 0))) as free:
                     listens = f"127.0.0.1:{free.getsockname()[1]}"
                 with self.started(command.replace(LISTENS, listens)) as process:
-                    check_refuses(process, f"http://{listens}/mcp")
+                    check_refuses(process)
             else:
                 printed = {without_numbers(line) for line in self.run(command).splitlines()}
                 assert [line for line in shown if line != "..." and without_numbers(line) not in printed] == [], printed
 
 
-def look(process: subprocess.Popen[str], words: str) -> None:
-    """Open the page as a browser does: it lists a session, and finds words in it."""
+def address_of(process: subprocess.Popen[str]) -> str:
+    """Return the address that a server prints as it starts."""
     assert process.stdout is not None
     printed: list[str] = []
     while not (found := ADDRESS.search("".join(printed))):
         printed.append(process.stdout.readline())
-        assert printed[-1], f"squidbot view ended: {''.join(printed)}"
-    address = found.group()
+        assert printed[-1], f"the server ended: {''.join(printed)}"
+    return found.group()
+
+
+def look(process: subprocess.Popen[str], words: str) -> None:
+    """Open the page as a browser does: it lists a session, and finds words in it."""
+    address = address_of(process)
     with httpx2.Client(base_url=address.partition("?")[0], timeout=SECONDS, follow_redirects=True) as browser:
         page = browser.get(address)
         assert page.status_code == 200
@@ -185,9 +191,9 @@ def look(process: subprocess.Popen[str], words: str) -> None:
         assert {hit["session"] for hit in hits} <= listed
 
 
-def check_refuses(process: subprocess.Popen[str], address: str) -> None:
-    """Wait for a server of tools; without a token, it answers nobody."""
-    ends = time.monotonic() + SECONDS
+def check_refuses(process: subprocess.Popen[str]) -> None:
+    """Ask a server of tools, which may still start: without a token, it answers nobody."""
+    address, ends = address_of(process), time.monotonic() + SECONDS
     while time.monotonic() < ends:
         assert process.poll() is None
         with suppress(httpx2.ConnectError):

@@ -244,7 +244,9 @@ def test_other_machines_need_a_token(tmp_path: Path) -> None:
                 assert (await http.post(address, headers=HEADERS, json=INITIALIZE)).status_code == 401
 
     finish(run())
-    assert "is not encrypted" in (tmp_path / "log").read_text()
+    log = (tmp_path / "log").read_text()
+    assert "is not encrypted" in log
+    assert re.search(r"^squidbot: serves http://0\.0\.0\.0:\d+/mcp\. Ctrl-C ends it\.$", log, re.MULTILINE)
     with pytest.raises(ConfigError, match="users need tokens: pass --tokens FILE"):
         Squidbot(tmp_path / "mem.db").run("0.0.0.0", 1)  # noqa: S104
 
