@@ -1,41 +1,60 @@
-"""Write the tables of docs/configuration.md and docs/experts.md from the schema: `python docs/tables.py`."""
+"""Write the tables of settings and commands into their pages, from the code: `python docs/tables.py`."""
 
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import click
+
+from squidbot.cli import main
 from squidbot.cli.config import default_of, written
+from squidbot.cli.output import JSON, STORE
 from squidbot.config.loading import ALIASES
 from squidbot.config.presets import shipped
 from squidbot.config.schema import Key, Settings, keys_of
 
-PAGES = tuple(Path(__file__).with_name(name) for name in ("configuration.md", "experts.md"))
+PAGES = tuple(Path(__file__).with_name(name) for name in ("configuration.md", "experts.md", "commands.md"))
 MARK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+# What an option's help says of its default, and an option within a sentence.
+DEFAULT = re.compile(r"\s*\[default: (.*?)\]")
+OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]*(?: [A-Z]{3,})?")
 
 
 def with_tables(page: str) -> str:
-    """Return the page with its tables as the schema has them."""
-    return MARK.sub(lambda found: found[1] + "\n".join(_table(found[2])) + "\n" + found[3], page)
+    """Return the page with its tables as the code has them."""
+    return MARK.sub(lambda found: found[1] + "\n".join(_table(*found[2].split())) + "\n" + found[3], page)
 
 
-def _table(wanted: str) -> Iterator[str]:
+def _table(kind: str, *names: str) -> Iterator[str]:
+    if kind == "command":
+        yield from _command(" ".join(names))
+    elif kind == "group":
+        yield from _group(names[0], names[2:])
+    else:
+        yield from _settings(kind, *names)
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def _settings(*tables: str) -> Iterator[str]:
     keys = list(keys_of(Settings))
-    if wanted == "entries":
+    if tables == ("entries",):
         yield "| entry | read | write | output | forgotten after | from | as of |"
         yield "|---|---|---|---|---|---|---|"
         for name, one in shipped().items():
             pause = "never" if one.ttl_seconds == float("inf") else f"{one.ttl_seconds:,.0f} s"
             figures = f"{one.read:g} | {one.write:g} | {one.output:g} | {pause} | {one.least_tokens:,} tokens"
             yield f"| {name} | {figures} | {one.as_of} |"
-    elif wanted == "names":
+    elif tables == ("names",):
         yield from ("| name | key |", "|---|---|")
         yield from (f"| {'.'.join(name)} | `{'.'.join(path)}` |" for name, path in ALIASES.items())
         named = {key.field.metadata["env"]: key for key in keys}
         yield from (f"| {name} (environment) | `{'.'.join(key.path)}` |" for name, key in named.items() if name)
-    elif wanted == "experts":
+    elif tables == ("experts",):
         yield from _rows(key for key in keys if key.field.metadata["expert"])
     else:
-        tables = wanted.split()
         yield from _rows(key for key in keys if key.path[0] in tables and not key.field.metadata["expert"])
 
 
@@ -44,6 +63,96 @@ def _rows(keys: Iterable[Key]) -> Iterator[str]:
     for key in keys:
         values = ", ".join(key.choices) or key.unit
         yield f"| `{'.'.join(key.path)}` | {written(default_of(key))} | {values} | {key.field.metadata['doc']} |"
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+class OptionRow(NamedTuple):
+    """An option as a row shows it."""
+
+    names: str
+    does: str
+    default: str
+
+
+def _command(name: str) -> Iterator[str]:
+    """Yield a command's usage, its help, and its options."""
+    found, context = _found(name)
+    yield f"`{_usage(name, found, context)}`"
+    yield ""
+    yield _marked(found.help or "")
+    options = [_option(one, context) for one in found.params if isinstance(one, click.Option) and _is_own(one)]
+    if options:
+        yield from ("", "| option | what it does | default |", "|---|---|---|")
+        yield from (f"| {one.names} | {one.does} | {one.default} |" for one in options)
+
+
+def _group(name: str, without: tuple[str, ...]) -> Iterator[str]:
+    """Yield the commands of a group, and their options, each once, with the commands that have it."""
+    group, _ = _found(name)
+    assert isinstance(group, click.Group)
+    inner = {one: _found(f"{name} {one}") for one in group.commands if one not in without}
+    yield from ("| command | what it does |", "|---|---|")
+    for one, (found, context) in inner.items():
+        yield f"| `{_usage(one, found, context).removeprefix('squidbot ')}` | {_line(found.help or '')} |"
+    having: dict[OptionRow, list[str]] = {}
+    for one, (found, context) in inner.items():
+        for param in found.params:
+            if isinstance(param, click.Option) and _is_own(param):
+                having.setdefault(_option(param, context), []).append(one)
+    yield from ("", "| option | of | what it does | default |", "|---|---|---|---|")
+    for row, names in having.items():
+        of = "all" if len(names) == len(inner) else ", ".join(f"`{one}`" for one in names)
+        yield f"| {row.names} | {of} | {row.does} | {row.default} |"
+
+
+def _found(name: str) -> tuple[click.Command, click.Context]:
+    """Return a command by its name, with its group in front."""
+    found, context = main, click.Context(main, info_name="squidbot")
+    for part in name.split():
+        assert isinstance(found, click.Group)
+        inner = found.get_command(context, part)
+        assert inner is not None
+        found, context = inner, click.Context(inner, context, info_name=part)
+    return found, context
+
+
+def _usage(name: str, command: click.Command, context: click.Context) -> str:
+    needed = [f"{one.opts[0]} {one.metavar}" for one in command.params if isinstance(one, click.Option) and one.required]
+    arguments = [
+        f"[{one.human_readable_name}]" if not one.required and not one.metavar else one.metavar or one.name.upper()
+        for one in command.params
+        if isinstance(one, click.Argument) and one.name
+    ]
+    return " ".join(("squidbot", name, *needed, *arguments))
+
+
+def _is_own(option: click.Option) -> bool:
+    """Return whether an option is not one that the page's first table has for all commands."""
+    return not option.hidden and (option.opts, option.help) not in [(one.opts, one.help) for one in (STORE, JSON)]
+
+
+def _option(option: click.Option, context: click.Context) -> OptionRow:
+    takes = "" if option.is_flag or isinstance(option.type, click.Choice) else f" {option.make_metavar(context)}"
+    names = ", ".join(f"`{one}{takes if one == option.opts[-1] else ''}`" for one in option.opts)
+    says = _line(option.help or "")
+    default = "; ".join(DEFAULT.findall(says))
+    if isinstance(option.type, click.Choice) and not option.is_flag:
+        values = ", ".join(f"`{one}`" for one in option.type.choices)
+        says = f"{DEFAULT.sub('', says)} One of {values}."
+    if option.show_default is True:
+        default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
+    return OptionRow(names, DEFAULT.sub("", says), "required" if option.required else default)
+
+
+def _line(text: str) -> str:
+    return _marked(" ".join(text.split()))
+
+
+def _marked(text: str) -> str:
+    """Return a text with its options as code, and what Markdown would take for a column or a tag written out."""
+    return OPTION.sub(r"`\g<0>`", text).replace("|", r"\|").replace("<", r"\<")
 
 
 if __name__ == "__main__":

@@ -140,24 +140,34 @@ SYSTEM = (
 
 
 @click.command()
-@click.option("--model", metavar="ALIAS", default="", help="Model alias.  [default: the first]")
-@click.option("--session", metavar="ID", default="", help="The session.  [default: the newest of your own]")
-@click.option("--new", is_flag=True, help="Begin another session.")
+@click.option("--model", metavar="ALIAS", default="", help="Alias of the model.  [default: the first with an adapter]")
+@click.option(
+    "--session", metavar="ID", default="", help="Id of the session.  [default: the newest of chat, chat-2, …]"
+)
+@click.option("--new", is_flag=True, help="Begin the next of these sessions.")
 @click.option(
     "--user",
     metavar="USER",
     default="",
-    help="User whose facts to use and learn.  [default: the person of this machine]",
+    help="Use and learn this user's facts; sessions are USER's own.  [default: the user of this machine]",
 )
 @click.option(
-    "-p", "--print", "question", metavar="TEXT", help="Send this, print the answer, exit; - reads standard input."
+    "-p",
+    "--print",
+    "question",
+    metavar="TEXT",
+    help="Send this text, print the answer and exit; - reads standard input.",
 )
-@click.option("--mode", metavar="NAME", help="Mode: developer, planning, assistant, debugger, off.")
-@click.option("--system", metavar="TEXT", default=SYSTEM, help="System text; replaces the short default.")
-@click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools.")
-@click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
-@click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or where debug.turn_log says.")
-@click.option("--demo", is_flag=True, help="Play a recorded conversation: needs no model, keeps nothing.")
+@click.option(
+    "--mode", metavar="NAME", help="Mode from now on: developer, planning, assistant, debugger, one of yours, or off."
+)
+@click.option("--system", metavar="TEXT", default=SYSTEM, help="System text, instead of the short default.")
+@click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools; they take much of a small window.")
+@click.option("--config", metavar="FILE", help="The settings file.  [default: ./squidbot.toml]")
+@click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or to debug.turn_log, without secrets.")
+@click.option(
+    "--demo", is_flag=True, help="Play a recorded conversation. Needs no model, key or settings, and stores nothing."
+)
 @JSON_OPTION
 def chat(  # noqa: PLR0913  # an argument for each option
     *,
@@ -176,7 +186,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Chat with a configured model in a stored session. The history stays within the model's window.
 
-    On a terminal /help lists commands; in a pipe each line is a message.
+    On a terminal, /help lists commands. In a pipe, each line is a message.
     """
     if demo:
         _demo(click.get_current_context())

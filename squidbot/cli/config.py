@@ -38,11 +38,14 @@ _KEYS = {
 
 @click.command(cls=ResultCommand)
 @click.argument("keys", metavar="[KEY...]", nargs=-1)
-@click.option("--config", "file", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
+@click.option("--config", "file", metavar="FILE", help="The settings file.  [default: ./squidbot.toml]")
 @click.option("--all", "every", is_flag=True, help="Show all keys, not only those that are set.")
-@click.option("--profile", metavar="NAME", help="Show the keys that a profile sets.")
+@click.option("--profile", metavar="NAME", help="Print what this profile sets, as squidbot.toml would.")
 def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str | None) -> Result:
-    """Show settings and where they come from; or explain KEYs: window.default, or window for a whole table."""
+    """Show settings, and where each comes from: a line of the file, an environment variable or a profile.
+
+    With KEYs, explain them: window.default, or window for a whole table. `squidbot config profile` lists the profiles.
+    """
     if profile is not None:
         return _profile(profile)
     loaded = load_settings(file)

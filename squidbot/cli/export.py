@@ -143,13 +143,20 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 @click.command(cls=ResultCommand, on="session")
-@click.option("--format", "form", type=click.Choice([*FORMS]), default="stored", show_default=True, help="The form.")
-@click.option("-o", "--output", metavar="FILE", help="Write there.  [default: standard output]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMS]),
+    default="stored",
+    show_default=True,
+    help="The form of the messages.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write to this new file.  [default: standard output]")
 def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Result:
-    """Write a session: as stored, for another host, or to read.
+    """Write a session to a file or standard output.
 
-    stored: the host's own messages byte for byte, one on each line (a JSON array where one has line breaks in it).
-    openai, anthropic: messages of that form as JSONL; from another one go text and tool calls with their results.
+    stored: your host's own messages, byte for byte, one on each line, or a JSON array if a message has line breaks.
+    openai, anthropic: text and tool calls in that form, as JSON lines. markdown: to read.
     """
     left = Left()
     array = _is_array(place, name, form)

@@ -50,10 +50,15 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--yes", is_flag=True, help="Do not ask."),
         click.option(
-            "--files", is_flag=True, help="Rewrite known exports without it, and remove those of whole sessions."
+            "--files",
+            is_flag=True,
+            help="Rewrite known exports without the forgotten text, and remove those of whole sessions.",
         ),
         click.option(
-            "--reason", metavar="TEXT", default="", help="Stored with the ids; do not repeat the forgotten content."
+            "--reason",
+            metavar="TEXT",
+            default="",
+            help="Reason to store with the ids; do not repeat the forgotten content.",
         ),
     ):
         command = option(command)
@@ -62,18 +67,21 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(cls=ResultCommand, on="session", writes=True)
 @click.argument("messages", metavar="[MESSAGE...]", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="The whole session.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Remove the whole session, and the sub-agents of a coding agent's session.",
+)
 @_options
 def forget(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, messages: tuple[str, ...], everything: bool, reason: str, files: bool, yes: bool
 ) -> Result:
     """Remove messages (m17 m20-m24) for good, or with --all the whole session. You cannot undo it.
 
-    Of a coding agent's session, --all removes its sub-agents, too.
-
-    With them go the notes that tell of them, copies that were recalled, durable facts that nothing else says, what
-    entries of the journal and the log of turns tell of them, and what search knows of them; a mark stands in the place
-    of each message. What other messages say of them stays. Exports and backups that squidbot wrote are listed.
+    squidbot also removes their notes, recalled copies, durable facts without another source, and traces in search, the
+    journal and the log of turns. A placeholder stays for each message. Other messages about the same topic stay.
+    Exports and backups that squidbot wrote are listed.
     """
     if bool(messages) == everything:
         raise click.UsageError("pass messages (m17 m20-m24) or --all")
@@ -98,7 +106,7 @@ def forget(  # noqa: PLR0913  # an argument for each option
 @click.argument("user")
 @_options
 def forget_user(place: OpenStore, *, user: str, reason: str, files: bool, yes: bool) -> Result:
-    """Remove all that USER has said, and all that is kept of them, for good. You cannot undo it."""
+    """Remove all messages and data of a user for good. You cannot undo it."""
     _ask(f"all that is kept of the user {line(user)}", yes=yes)
     sessions = [name for name, _ in place.sessions()]
     gone = forget_user_everywhere(place.wired, user, sessions, reason=reason)
@@ -115,17 +123,21 @@ def _age(_: click.Context, __: click.Parameter, value: str) -> float:
 
 @click.command(cls=ResultCommand)
 @click.option(
-    "--older-than", metavar="AGE", required=True, callback=_age, help="Time since the last write: 90d, 12w, 36h."
+    "--older-than",
+    metavar="AGE",
+    required=True,
+    callback=_age,
+    help="Time since the last write, in hours, days or weeks: 36h, 90d, 12w.",
 )
 @TENANT_OPTION
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @STORE_OPTION
 def sweep(*, older_than: float, tenant: str | None, dry_run: bool, yes: bool, store: str | None) -> Result:
-    """Remove whole sessions that nobody has written to for long, for good. You cannot undo it.
+    """Remove old sessions for good: those that nobody has written to for a time. You cannot undo it.
 
-    Hosts may go on: a session that is written to meanwhile stays. So does one that a younger session goes on from.
-    Durable facts and journal entries stay, too; `session forget --all` removes them with their session.
+    Hosts may keep running: a session that is written to meanwhile stays. So does a session that a younger one
+    continues. Durable facts and journal entries stay; `session forget --all` removes them, too.
     """
     before = time.time() - older_than
     with open_store(store, writes=not dry_run, tenant=tenant) as place:

@@ -69,16 +69,27 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 
 @click.command("import", cls=ResultCommand)
 @click.argument("what", metavar="WHAT...", nargs=-1, required=True)
-@click.option("--project", metavar="FOLDER", help="Only sessions of this folder, or one below.")
-@click.option("--since", metavar="TIME", callback=_since, help="Only recordings changed since: 2026-11-30, 30d, 12w.")
-@click.option("--watch", is_flag=True, help="Go on, and import what comes, until Ctrl-C.")
+@click.option("--project", metavar="FOLDER", help="Only sessions of this folder, or of one below.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=_since,
+    help="Only recordings changed since a day (2026-11-30) or an age (36h, 30d, 12w).",
+)
+@click.option("--watch", is_flag=True, help="Keep running, and import new messages until you press Ctrl-C.")
 @click.option("--redact", is_flag=True, help="Store a mark in place of keys and passwords.")
 @session_option
 @models_option
-@click.option("--set-aside", is_flag=True, help="Rename a damaged file of `store export`, and begin a fresh one.")
+@click.option(
+    "--set-aside", is_flag=True, help="Rename a damaged file to NAME.json.damaged-DIGEST, and begin a fresh one."
+)
 @dry_run_option
 @form_version
-@click.option("--store", metavar="FILE.db", help="The store.  [default: for recordings, the agents' own]")
+@click.option(
+    "--store",
+    metavar="FILE.db",
+    help="The store.  [default: for recordings, that of coding agents; for files, that of ./squidbot.toml]",
+)
 def import_(  # noqa: PLR0913  # an argument for each option
     *,
     what: tuple[str, ...],
@@ -90,13 +101,15 @@ def import_(  # noqa: PLR0913  # an argument for each option
     dry_run: bool,
     **how: Any,  # noqa: ANN401  # those of the other files
 ) -> Result:
-    """Import sessions that other agents recorded, or files of `store export`; what is known stays as it is.
+    """Import sessions that coding agents recorded, or files of `squidbot store export`.
 
-    WHAT is the name of a coding agent, such as claude-code or codex: squidbot looks where it keeps its recordings.
-    Or it is a recording, or a folder of them: squidbot recognises the form.
+    WHAT is the name of an agent (claude-code, codex, gemini-cli, opencode, copilot-cli, openhands), a recording, or a
+    folder of recordings. squidbot finds the recordings of a named agent, and recognises the form of any other. Each
+    message is stored once, however often you import it.
 
-    Recordings go into the store that the agents' hooks use, unless --store names another one. For files of `store
-    export`, --session, --model, --set-aside and --form-version say how.
+    The options --session, --model, --set-aside and --form-version are for files of `squidbot store export`.
+
+    Exit codes: 4 a file is damaged, or there is nothing to import; 1 another failure. All other files are imported.
     """
     known: _Known = {}
     if not watch and not _recordings(what, known):

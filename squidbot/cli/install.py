@@ -40,9 +40,18 @@ _CHECK: Final = (
 def _options(command: Callable[..., Result]) -> Callable[..., Result]:
     """Add what both commands take."""
     for option in (
-        click.option("--dry-run", is_flag=True, help="Show the changes, and write nothing."),
-        click.option("--user", "scope", flag_value="user", default="user", help="For all projects; the default."),
-        click.option("--project", "scope", flag_value="project", help="For the project in this folder alone."),
+        click.option(
+            "--dry-run", is_flag=True, help="Show the changes as a unified diff, without secrets, and write nothing."
+        ),
+        click.option(
+            "--user", "scope", flag_value="user", default="user", help="For all projects of this user; the default."
+        ),
+        click.option(
+            "--project",
+            "scope",
+            flag_value="project",
+            help="For the project in this folder alone; only with claude-code.",
+        ),
         click.argument("agent", metavar="AGENT", type=click.Choice(list(AGENTS))),
     ):
         command = option(command)
@@ -50,21 +59,26 @@ def _options(command: Callable[..., Result]) -> Callable[..., Result]:
 
 
 @click.command(cls=ResultCommand)
-@click.option("--store", metavar="FILE.db", help="The store.  [default: one for all coding agents of this user]")
+@click.option(
+    "--store",
+    metavar="FILE.db",
+    help="File that the hooks and the server use.  [default: one for all coding agents of this user]",
+)
 @click.option(
     "--tokens",
     metavar="N",
     type=click.IntRange(0),
-    help="Tokens that a hook may give back after a compaction; 0: none.  [default: 1500]",
+    help="Tokens that a hook may give back after a compaction; 0 for none.  [default: 1500]",
 )
 @click.option("--redact", is_flag=True, help="Store a mark in place of keys and passwords.")
 @_options
 def install(  # noqa: PLR0913  # an argument for each option
     *, agent: str, scope: str, store: str | None, tokens: int | None, redact: bool, dry_run: bool
 ) -> Result:
-    """Give a coding agent squidbot's MCP server, and hooks that store what is said.
+    """Give a coding agent squidbot's MCP server, and hooks that store what is said. Needs the extra mcp.
 
-    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Other settings stay as they are.
+    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Its other settings stay as they
+    are, byte for byte.
     """
     if store is not None and "://" in store:
         raise click.UsageError("--store: the hooks need a file")
@@ -88,9 +102,10 @@ def install(  # noqa: PLR0913  # an argument for each option
 @click.command(cls=ResultCommand)
 @_options
 def uninstall(*, agent: str, scope: str, dry_run: bool) -> Result:
-    """Take squidbot's MCP server and hooks out of a coding agent's settings; what was stored stays.
+    """Take squidbot's MCP server and hooks out of a coding agent's settings. What was stored stays.
 
-    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Other settings stay as they are.
+    AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Its other settings stay as they
+    are. If nothing else changed meanwhile, each file is as it was before, byte for byte.
     """
     chosen = AGENTS[agent]
     setup = _setup(scope, sys.executable, "", None)

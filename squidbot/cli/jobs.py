@@ -49,18 +49,21 @@ class DueWork(NamedTuple):
 
 @click.command(cls=ResultCommand, on="store", writes="run")
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@click.option("--run", is_flag=True, help="Run them now; summaries use summary.llm.")
+@click.option(
+    "--run", is_flag=True, help="Do the work now: facts by rules and by memory.llm, summaries by summary.llm."
+)
 @click.option(
     "--reason",
     type=click.Choice(["schedule", "request"]),
-    help="Also include blocks that compaction will not reach soon.",
+    help="schedule: also blocks that compaction will not reach soon; request: all closed blocks, even after failures.",
 )
-@limit(100, "Jobs")
+@limit(100, "summaries")
 def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | None, limit: int) -> Result:
-    """List messages to be read for facts, and summaries due of a language model; --run does both.
+    """List background work that is due: messages to read for facts, and summaries to write by a model.
 
-    Without SESSION it lists those of all sessions that can be opened; summaries that save most come first. said: the
-    block's messages without the user's; room: what its summary may cost; both are bounds, in tokens.
+    Summaries that save most come first. said: tokens of the block's messages, without the user's. room: tokens that its
+    summary may take. Both are upper bounds. Without SESSION, all sessions are listed. Only --run writes, or calls a
+    model.
     """
     due = _due(place, session_id, reason or "", limit)
     read, done = _done(place, due, reason or "") if run else ([], [])

@@ -64,10 +64,17 @@ class LoggedTurn(NamedTuple):
 
 @click.command(cls=ResultCommand, on="session")
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
-@click.option("--last", metavar="N", type=click.IntRange(1), default=1, show_default=True, help="Number of turns.")
+@click.option(
+    "--last",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of turns to show, up to that one.",
+)
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
 def log(place: OpenStore, name: str, *, wanted: int | None, last: int, whole: bool) -> Result:
-    """Show the newest turn, or that of MESSAGE, with those before it: requests, tool calls, response, budget."""
+    """Show the newest turn, or that of MESSAGE: requests, tool calls and results, response, usage, budget."""
     place.check_message(name, wanted)
     end = place.length(name) - 1 if wanted is None else _end(place, name, wanted)
     turns = _turns(place, name, end, last)

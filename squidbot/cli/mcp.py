@@ -64,31 +64,52 @@ def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> 
 
 
 @click.command()
-@click.option("--store", metavar="FILE.db", help="The store; created if missing.")
+@click.option("--store", metavar="FILE.db", help="The store, which is created if it is missing.")
 @click.option(
     "--config",
     metavar="FILE|CLIENT",
-    help="The settings, instead of a store.  [default: ./squidbot.toml]  With the name of a client, print what to "
-    f"paste into its file, and end: {', '.join(CLIENTS)}.",
+    help="The settings file; or print the JSON that a client's file needs, and end: "
+    f"{', '.join(CLIENTS)}.  [default: ./squidbot.toml]",
 )
-@click.option("--agents", is_flag=True, help="Serve coding agents: what they said is found, in this project first.")
-@click.option("--project", metavar="FOLDER", help="The project of --agents.  [default: CLAUDE_PROJECT_DIR, else here]")
+@click.option(
+    "--agents", is_flag=True, help="Serve coding agents: search, recall, decisions and sessions of the project."
+)
+@click.option(
+    "--project",
+    metavar="FOLDER",
+    help="With --agents: the project's folder.  [default: CLAUDE_PROJECT_DIR, else this folder]",
+)
 @click.option(
     "--answer-tokens",
+    metavar="N",
     type=click.IntRange(LEAST_ANSWER, MOST_ANSWER),
-    help="The most tokens of an answer.  [default: 4,000]",
+    help="Most tokens of an answer, 500 to 25,000. Claude Code warns at 10,000.  [default: 4,000]",
 )
-@click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
-@click.option("--user", default="", help="Whose facts to use, or whose SQUIDBOT_MCP_TOKEN is.  [default: you]")
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    callback=_address,
+    help="Serve streamable HTTP at http://HOST:PORT/mcp instead; without tokens only on this machine.",
+)
+@click.option(
+    "--user",
+    metavar="USER",
+    default="",
+    help="Whose facts to use, or who owns SQUIDBOT_MCP_TOKEN.  [default: the user of this machine]",
+)
 @click.option("--shared", is_flag=True, help="Use the facts that all share.")
-@click.option("--tokens", metavar="FILE", help="The users who may connect by HTTP: lines of a user and a digest.")
+@click.option(
+    "--tokens",
+    metavar="FILE",
+    help="File of the users who may connect by HTTP: lines of a user and the SHA-256 of a token.",
+)
 @click.option(
     "--new-token",
     metavar="USER",
     callback=_new_token,
     expose_value=False,
     is_eager=True,
-    help="Print a new token, and its line for the file of --tokens.",
+    help="Make a token for this user and end: the token on standard error, its line for --tokens on standard output.",
 )
 def mcp(  # noqa: PLR0913  # its options
     *,
@@ -104,7 +125,8 @@ def mcp(  # noqa: PLR0913  # its options
 ) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
-    Claude Code, Cursor, VS Code and others start it themselves: --config CLIENT prints the lines for each.
+    Claude Code, Cursor, VS Code and others start it themselves; --config CLIENT prints the lines for their files. Needs
+    the extra mcp.
     """
     if shared and (user or tokens):
         raise click.UsageError("--shared is for all: leave --user and --tokens out")

@@ -81,10 +81,12 @@ def memory() -> None:
 
 def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for the scope of facts, and for their file."""
-    where = "The file, or address of a database, they are in.  [default: that of ./squidbot.toml]"
+    where = "The store of the facts: a file, or postgresql://….  [default: that of ./squidbot.toml]"
     command = click.option("--store", metavar="FILE.db", help=where)(command)
     for part in ("agent", "bot", "tenant"):
-        command = click.option(f"--{part}", default="", help=f"Whose facts: the {part}.")(command)
+        command = click.option(f"--{part}", metavar=part.upper(), default="", help=f"The facts of this {part}.")(
+            command
+        )
     return _of_users("facts")(command)
 
 
@@ -92,11 +94,11 @@ def _of_users(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what gives a command the options for the user."""
 
     def gives(command: Callable[..., Any]) -> Callable[..., Any]:
-        alone = f"The {what} of this session alone, where no user is known."
+        alone = f"The {what} of this session alone, if no user is known."
         command = click.option("--session", metavar="ID", default="", help=alone)(command)
         command = click.option("--shared", flag_value="yes", default="", help=f"The {what} that all share.")(command)
-        person = f"Whose {what}: the user.  [default: the person of this machine]"
-        return click.option("--user", default="", help=person)(command)
+        person = f"The {what} of this user.  [default: the user of this machine]"
+        return click.option("--user", metavar="USER", default="", help=person)(command)
 
     return gives
 
@@ -186,22 +188,22 @@ def for_people(text: str) -> str:
     return "\n".join([about[1] if about else lines[0], *lines[1:]])
 
 
-_category = click.option("--category", type=click.Choice(CATEGORIES), help="Only this category.")
+_category = click.option("--category", type=click.Choice(CATEGORIES), help="Only facts of this category.")
 _past = click.option("--past", is_flag=True, help="Include replaced facts.")
 
 
 @memory.command(short_help="Search facts, best first.")
 @click.argument("query")
-@limit(8, "Facts")
+@limit(8, "facts")
 @click.option(
     "--category",
     type=click.Choice((*CATEGORIES, JOURNAL)),
-    help="Only this category; journal: search journal entries.",
+    help="Only facts of this category; journal searches journal entries.",
 )
 @_past
 @scoped
 def search(*, query: str, limit: int, category: str | None, past: bool, **whose: str) -> Result:
-    """Search facts for QUERY, best first in each group; exit code 1 where nothing is relevant."""
+    """Search facts, best first in each category. Exit code 1: nothing is relevant."""
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
@@ -210,9 +212,9 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 
 
 @memory.command("list")
-@limit(20, "Facts")
+@limit(20, "facts")
 @_category
-@click.option("--after", metavar="ID", default="", help="Continue behind this fact.")
+@click.option("--after", metavar="ID", default="", help="Continue after this fact.")
 @_past
 @scoped
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
@@ -224,12 +226,14 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
 
 @memory.command(short_help="Add a fact, as one sentence.")
 @click.argument("text")
-@click.option("--category", type=click.Choice(CATEGORIES), default="background", show_default=True)
+@click.option(
+    "--category", type=click.Choice(CATEGORIES), default="background", show_default=True, help="Its category."
+)
 @click.option("--replaces", metavar="ID", default="", help="The fact that it replaces.")
-@click.option("--tag", "tags", multiple=True, help="Tag to find it by; repeat for several.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Tag to find it by; repeat for several.")
 @scoped
 def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
-    """Add TEXT as a fact, one sentence. squidbot removes secrets from it."""
+    """Add one fact, as one sentence. squidbot removes secrets from it."""
     added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
         return _page_of(memories.add(added, time.time()))
@@ -240,11 +244,13 @@ _ids = click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 
 @memory.command(short_help="Remove facts for good.")
 @_ids
-@click.option("--reason", default="", help="Stored with the record that something was forgotten.")
+@click.option(
+    "--reason", metavar="TEXT", default="", help="Reason to store with the record that something was forgotten."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scoped
 def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str) -> Result:
-    """Remove facts for good, from all that is searched, and from the file's bytes."""
+    """Remove facts for good, from every index and from the bytes of the file."""
     ids, sessions = list(dict.fromkeys(memory_ids)), set[str]()
     if not yes:
         with opened(whose) as (memories, _):
@@ -272,7 +278,7 @@ def _is_there(memories: Memories, memory_id: str) -> bool:
 @_ids
 @scoped
 def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
-    """Show facts whole: their text, since when, from which messages, why they are there, what replaced them."""
+    """Show facts whole: text, age, source messages, the reason to keep them, and what replaced them."""
     with opened(whose) as (memories, _):
         found = [memories.find(memory_id) for memory_id in memory_ids]
 
@@ -303,13 +309,13 @@ def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
 
 
 @memory.command(short_help="Merge facts that say the same.")
-@click.option("--yes", is_flag=True, help="Merge; without it, only list.")
+@click.option("--yes", is_flag=True, help="Merge. Without it, the facts are only listed.")
 @scoped
 def merge(*, yes: bool, **whose: str) -> Result:
-    """Merge facts that say nearly the same, at most ten at once; the others are kept as history.
+    """Merge facts that say nearly the same: the most trusted stays, the others become history.
 
-    The more trusted fact stays, or the newer of equals. Facts are compared by meaning where settings name an embedder,
-    else by words. `restore` takes a merge back.
+    Of equally trusted facts, the newest stays. At most ten are merged into one. With an embedder, facts are compared by
+    meaning, else by words. `restore` takes a merge back.
     """
     with opened(whose) as (memories, _):
         held = memories.store.listed(memories.view, limit=MOST_COMPARED)
@@ -358,7 +364,7 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
 @_ids
 @scoped
 def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
-    """Restore replaced facts. The facts that replaced them stay valid too, until you forget them."""
+    """Restore replaced facts. The facts that replaced them stay valid, too, until you forget them."""
     with opened(whose) as (memories, _):
         old = [memories.find(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
@@ -375,11 +381,11 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
 
 
 @memory.command(short_help="Write all facts as JSON lines.")
-@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False), default="-")
+@click.argument("file", metavar="[FILE]", type=click.Path(dir_okay=False), default="-")
 @click.option("--files", is_flag=True, help="Include indexed files, which reindex can make again.")
 @scoped
 def export(*, file: str, files: bool, **whose: str) -> Result:
-    """Write all facts, history too, as JSON lines; to standard output without FILE."""
+    """Write all facts and their history as JSON lines, to a new FILE or to standard output."""
     with opened(whose) as (memories, _):
         views = [memories.view.of(one) for one in ("", *((FILES, CARDS) if files else ()))]
         found = [one for view in views for one in every(memories.store, view, past=True)]
@@ -404,7 +410,7 @@ def _fact_json(fact: Memory) -> dict[str, object]:
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @scoped
 def import_(*, file: str, **whose: str) -> Result:
-    """Add the facts of an export; known ones stay as they are. They keep the scope they had."""
+    """Add the facts of an export. Known facts stay as they are; each keeps its scope."""
     with click.open_file(file, encoding="utf-8", errors="surrogatepass") as rows:
         found = from_lines(rows, file)
     new: list[Memory] = []
@@ -469,10 +475,13 @@ def _in_order(facts: list[Memory]) -> list[Memory]:
 
 @memory.command(short_help="Write facts and journal as YAML notes, or read them.")
 @click.argument("folder", metavar="FOLDER")
-@click.option("--read", is_flag=True, help="Add the notes in FOLDER.")
+@click.option("--read", is_flag=True, help="Read the notes in FOLDER, and add them as facts and journal entries.")
 @scoped
 def notes(*, folder: str, read: bool, **whose: str) -> Result:
-    """Write declarative_notes.yml (facts) and summary_notes.yml (the journal) into FOLDER, or read them from there."""
+    """Write facts and the newest journal entries into FOLDER as YAML notes, or read them. Needs the extra yaml.
+
+    Facts are in declarative_notes.yml, the newest 1,000 journal entries in summary_notes.yml.
+    """
     with opened(whose, makes=read) as (memories, loaded):
         journal = journal_of(loaded, None, memories.view.scope, timed_rules(loaded, complain))
         done = read_notes(memories, journal, folder, loaded) if read else write_notes(memories, journal, folder)
@@ -502,9 +511,10 @@ class RemadeIndex(NamedTuple):
 @click.option("--anew", is_flag=True, help="Rebuild all vectors and the word index.")
 @scoped
 def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **whose: str) -> Result:
-    """Index files: read new and changed ones, and make missing vectors.
+    """Index new and changed files, so that search finds them, and compute missing vectors.
 
-    PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
+    PATH is a file, a folder or a pattern. squidbot remembers it, and reads it again each time. Without PATH, it reads
+    memory.index_paths and the remembered ones.
     """
     with opened(whose, makes=not dry_run) as (memories, loaded):
         wanted = IndexPaths.of(loaded, paths, drops=drop, scope=memories.view.scope)
@@ -608,20 +618,23 @@ def _about(one: FileChange) -> str:
 
 @memory.command(short_help="Show entries of the journal, newest first.")
 @click.option("--day", metavar="DAY", help="All entries of a day in UTC: 2026-11-22.")
-@click.option("--tenant", default="", help="The journal of this tenant.")
+@click.option("--tenant", metavar="TENANT", default="", help="The journal of this tenant.")
 @_of_users("entries")
-@click.option("--bot", default="", help="The journal of this bot.")
-@click.option("--tag", default="", help="Entries with this tag only.")
-@click.option("--agent", default="", help="Entries of this agent only.")
+@click.option("--bot", metavar="BOT", default="", help="The journal of this bot.")
+@click.option("--tag", metavar="TAG", default="", help="Only entries with this tag.")
+@click.option("--agent", metavar="AGENT", default="", help="Only entries of this agent.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(1), help=f"Entries at most.  [default: {NEWEST}; of a day all]"
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1),
+    help=f"Number of entries to show.  [default: {NEWEST}; with --day, all]",
 )
-@click.option("--markdown", is_flag=True, help="As Markdown.")
-@click.option("--folder", help="The folder of its files.  [default: that of ./squidbot.toml]")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@click.option("--folder", metavar="FOLDER", help="The folder of the journal's files.  [default: journal.folder]")
 def journal(  # noqa: PLR0913  # an argument for each option
     *, day: str | None, tag: str, agent: str, limit: int | None, markdown: bool, folder: str | None, **whose: str
 ) -> Result:
-    """Show the newest entries of the journal, newest first, or those of a day in their order."""
+    """Show the newest journal entries, or those of a day in their order. Exit code 1: there are none."""
     if folder is not None and not any(whose.values()):
         whose["shared"] = "yes"  # the files of the named folder itself
     book = journal_of(load_settings(), folder, _scope(agent=agent, **whose))

@@ -114,22 +114,33 @@ def model() -> None:
 
 @model.command()
 @click.argument("model")
-@click.option("--window", metavar="N", callback=tokens, help="Size for this window, not for the largest that fits.")
-@click.option("--kv", type=click.Choice(get_args(KvType)), help="The type of the KV cache.  [default: f16]")
-@click.option("--gpu-layers", metavar="N|all|auto", callback=_layers, help="Layers on GPUs.  [default: all]")
+@click.option("--window", metavar="N", callback=tokens, help="Window in tokens.  [default: the largest that fits]")
+@click.option("--kv", type=click.Choice(get_args(KvType)), help="Type of the KV cache.  [default: f16]")
 @click.option(
-    "--vram", metavar="BYTES,...", callback=_bytes, help="Free memory of each GPU, instead of this machine's."
+    "--gpu-layers",
+    metavar="N|all|auto",
+    callback=_layers,
+    help="Layers on GPUs, counting the output as one; auto: as many as fit.  [default: all]",
 )
-@click.option("--batch", metavar="N", type=click.IntRange(1), help="Tokens of a physical batch.  [default: 512]")
-@click.option("--no-flash-attn", is_flag=True, help="Turn flash attention off.")
 @click.option(
-    "--margin", metavar="MIB", type=click.IntRange(0), help="Free memory to leave on a device.  [default: 1536]"
+    "--vram",
+    metavar="BYTES,...",
+    callback=_bytes,
+    help="Free memory of each GPU: 24GB, or 15500MiB,8GiB.  [default: that of this machine]",
 )
-@click.option("--verify", is_flag=True, help="Compare with a dry run of llama.cpp; nothing is loaded.")
+@click.option(
+    "--batch", metavar="N", type=click.IntRange(1), help="Tokens of a physical batch (n_ubatch).  [default: 512]"
+)
+@click.option("--no-flash-attn", is_flag=True, help="Size without flash attention.")
+@click.option(
+    "--margin", metavar="MIB", type=click.IntRange(0), help="MiB to leave free on each device.  [default: 1536]"
+)
+@click.option("--verify", is_flag=True, help="Compare with a dry run of llama.cpp; needs llama-cpp-python.")
 def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any) -> Result:  # noqa: ANN401  # options
-    """Show how much memory MODEL needs, and the largest window that fits. It is not loaded.
+    """Show how much memory a model needs, where, and the largest window that fits. Nothing is loaded.
 
-    MODEL is a GGUF file (any part of several), or an alias of ./squidbot.toml; options override its values.
+    MODEL is a GGUF file (of several parts, any of them), or an alias of ./squidbot.toml, whose values the options
+    override. Exit codes: 1 it does not fit, or its layout is unknown; 4 the file is damaged.
     """
     loaded, main = load_settings(), Machine().main_memory()
     asked = _asked(loaded, _alias(loaded, model), model, given)

@@ -59,10 +59,14 @@ def print_json(value: object) -> None:
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help=JSON.help)
 STORE = click.Option(
-    ["--store"], metavar="FILE.db", help="The store.  [default: that of ./squidbot.toml, else of coding agents]"
+    ["--store"],
+    metavar="FILE.db",
+    help="The store: a file, or postgresql://….  [default: that of ./squidbot.toml, else of coding agents]",
 )
 STORE_OPTION = click.option("--store", metavar="FILE.db", help=STORE.help)
-TENANT_OPTION = click.option("--tenant", metavar="NAME", help="Whose sessions of a database.  [default: store.tenant]")
+TENANT_OPTION = click.option(
+    "--tenant", metavar="NAME", help="The tenant of a database whose sessions to use.  [default: store.tenant]"
+)
 SESSION = click.Argument(["session_id"], metavar="SESSION")
 
 
@@ -132,12 +136,17 @@ form_version = click.option(
     type=click.Choice(["1.0", "2.0", "3.0"]),
     envvar="SQUIDBOT_WORKSPACEAI_VERSION",
     callback=lambda _, __, value: value or "",
-    help="The version of WorkspaceAI's files, whatever they say; also SQUIDBOT_WORKSPACEAI_VERSION.",
+    help="Treat files as this version, whatever they say.  [default: SQUIDBOT_WORKSPACEAI_VERSION]",
 )
 
 
 def limit(number: int, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option --limit; `what` names the counted things."""
+    """Return the option --limit; `what` names the things to show."""
     return click.option(
-        "--limit", metavar="N", type=click.IntRange(1), default=number, show_default=True, help=f"{what} at most."
+        "--limit",
+        metavar="N",
+        type=click.IntRange(1),
+        default=number,
+        show_default=True,
+        help=f"Number of {what} to show.",
     )

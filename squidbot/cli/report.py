@@ -37,16 +37,27 @@ DEFAULT = "report.html"
 
 
 @click.command(cls=ResultCommand, on="session")
-@click.option("--out", metavar="FILE.html", default=DEFAULT, show_default=True, help="The file to write.")
-@click.option("--prices", metavar="NAME", help="Bill by an entry of the price table.  [default: the settings']")
-@click.option("--no-text", is_flag=True, help="Figures only, to share: no text, name, id or error.")
-@click.option("--keep-secrets", is_flag=True, help="Leave keys and passwords in the texts.")
+@click.option(
+    "--out",
+    metavar="FILE.html",
+    default=DEFAULT,
+    show_default=True,
+    help="The file to write. An older report of that name is replaced, no other file is.",
+)
+@click.option(
+    "--prices", metavar="NAME", help="Bill by this entry of the price table.  [default: that of the settings]"
+)
+@click.option("--no-text", is_flag=True, help="Figures and shapes only, to share: no text, name, id, path or error.")
+@click.option(
+    "--keep-secrets", is_flag=True, help="Leave keys and passwords in the texts; by default they are removed."
+)
 def report(  # noqa: PLR0913  # its options
     place: OpenStore, name: str, *, out: str, prices: str | None, no_text: bool, keep_secrets: bool
 ) -> Result:
     """Write one HTML file that shows every call of a session: what was sent, why, and at what price.
 
-    Open it in a browser. It loads nothing from the network. With --json, print the data behind it, and write no file.
+    Open it in a browser. It loads nothing from the network, and runs no script of the transcript. With --json, print
+    the data behind it, and write no file.
     """
 
     def shown() -> ReportData:

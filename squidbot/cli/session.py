@@ -87,7 +87,7 @@ _STANDS = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", brought back", Kind.FORGOTTE
 
 @click.group(cls=ResultGroup)
 def session() -> None:
-    """List, show, explain, search and change the sessions of a store. SESSION is an id, or how only one id begins."""
+    """List, show, explain, search and change sessions. SESSION is an id, or the beginning of only one id."""
 
 
 for inner in (export, forget, jobs, log):
@@ -99,13 +99,15 @@ for inner in (export, forget, jobs, log):
 
 @session.command("list", on="store")
 @click.option("--under", metavar="SESSION", help="List only this session and all sessions below it.")
-@click.option("--limit", metavar="N", type=click.IntRange(1), help="Sessions at most.  [default: 30; all with --under]")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), help="Number of sessions to show.  [default: 30; with --under, all]"
+)
 def list_(place: OpenStore, *, under: str | None, limit: int | None) -> Result:
-    """List the sessions of a store, those with the newest messages first, each with the sessions below it.
+    """List the sessions of a store, the newest first.
 
-    Those are the sessions that continue it, and those of agents that it called. tokens: the newest request, as a bound;
-    plan: the number of the view plan in force, and why it was made; window: input and output together, in tokens, as
-    the session was last used with this model.
+    Below a session stand those that continue it, and those of agents that it called. tokens: the size of the newest
+    request, an upper bound. plan: the current plan, and why it was made. window: tokens of input and output together,
+    with the model that the session last used.
     """
     stored = dict(place.sessions())
     above_of = {name: above(name, stored.__contains__) for name in stored}
@@ -306,13 +308,15 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     is_flag=False,
     flag_value=NEXT,
     callback=_number,
-    help="Show the next request, or recorded request N.",
+    help="Show the next request, part by part, or recorded request N (from 0).",
 )
-@click.option("--from", "start", metavar="ID", callback=message, help="Start at this message.")
-@limit(20, "Messages")
-@click.option("--all", "everything", is_flag=True, help="Show system text, context, outputs and automated messages.")
+@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message.")
+@limit(20, "messages")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also show system text, context, tool output and automated messages."
+)
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
-@click.option("--line", "number", metavar="N", type=click.IntRange(0), help="Show the messages of line N only.")
+@click.option("--line", "number", metavar="N", type=click.IntRange(0), help="Show only the messages of line N.")
 def show(  # noqa: PLR0913  # an argument for each option
     place: OpenStore,
     name: str,
@@ -325,12 +329,14 @@ def show(  # noqa: PLR0913  # an argument for each option
     whole: bool,
     number: int | None,
 ) -> Result:
-    """Show the newest messages, or those of RANGE (m17, m17-m30, m17-).
+    """Show the newest messages, or those of RANGE (m17, m17-m30, m17-). A single message is shown whole.
 
-    A single message is printed whole. System text, context, tool output and automated messages (which a program wrote
-    in the user's role) are only counted, unless you pass --all or set ui.show_context_messages. With --request: what
-    would be sent if nothing new were said, or what was sent; JSON has it byte for byte. After an edit or a fork,
-    messages that are not on the line that is talked on are marked; see `squidbot session lines`.
+    System text, context, tool output and automated messages (which a program wrote in the user's role) are only
+    counted, unless you pass --all or set ui.show_context_messages. After an edit or a fork, messages that the model no
+    longer sees are marked; see `squidbot session lines`.
+
+    --request shows a request instead: the next one without new messages, or one that was sent. With --json you get it
+    byte for byte.
     """
     if request is not None:
         return _request(place, name, None if isinstance(request, str) else request, whole=whole)
@@ -500,7 +506,10 @@ def _about(part: Part) -> str:
 @session.command(on="session")
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
 def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
-    """Explain what the next request holds and costs, and why; or what became of MESSAGE (m17)."""
+    """Account for every message: whether the next request has it, in which form, at what cost, and why.
+
+    With MESSAGE (m17), tell the story of that message, and which agents its calls called.
+    """
     place.check_message(name, wanted)
     return explained(place, name, wanted)
 
@@ -510,15 +519,15 @@ def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
 
 @session.command(on="session", writes="send")
 @click.argument("handle", metavar="ID")
-@click.option("--from", "start", metavar="ID", callback=message, help="Start at this message.")
-@limit(20, "Messages")
-@click.option("--send", is_flag=True, help="Add them to the conversation, so the next request has them.")
+@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message.")
+@limit(20, "messages")
+@click.option("--send", is_flag=True, help="Add as much as fits to the conversation, so that the next request has it.")
 def recall(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, handle: str, start: int | None, limit: int, send: bool
 ) -> Result:
-    """Show the messages behind ID, whole: a message (m17), a run (m17-m40) or notes (s12-80.ab12).
+    """Show the messages behind ID, whole: a message (m17), a range (m17-m40) or notes (s12-80.ab12).
 
-    Nothing is changed; with --send as much as fits is recorded behind the transcript, flagged, for the model to read.
+    Only --send changes the session.
     """
     if send:
         return _send(place, name, handle)
@@ -552,16 +561,18 @@ def _send(place: OpenStore, name: str, handle: str) -> Result:
 
 @session.command(on="session", writes=True)
 @click.argument("query")
-@limit(10, "Hits")
-@click.option("--offset", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Hits to skip.")
-@click.option("--all-lines", is_flag=True, help="Search the messages of other lines, too.")
+@limit(10, "hits")
+@click.option(
+    "--offset", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Number of hits to skip."
+)
+@click.option("--all-lines", is_flag=True, help="Also search what the model no longer sees after an edit or a fork.")
 def search(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, query: str, limit: int, offset: int, all_lines: bool
 ) -> Result:
-    """Search the messages for QUERY, best first: words (any of them, all are better), "quoted phrases".
+    """Search messages by their words and by the messages beside them, best first.
 
-    Messages that came since the last search are indexed first. After an edit or a fork, only the line that is talked on
-    is searched.
+    A single word and a "quoted phrase" must match literally. A phrase that nobody said is searched by its words. New
+    messages are indexed first.
     """
     now, end = time.time(), offset + limit
     try:
@@ -609,9 +620,9 @@ def _hit_json(hit: HistoryHit) -> dict[str, object]:
 
 @session.command(on="session")
 def lines(place: OpenStore, name: str) -> Result:
-    """List the lines of a session: an edit, a fork or a message made again begins one, and the others stay.
+    """List the lines of a session. An edit, a fork or a regenerated message begins a new line; the others stay.
 
-    The model sees the line that is talked on (*).
+    An asterisk marks the line that the model sees.
     """
     every = place.line(name).states()
 
@@ -648,7 +659,7 @@ def _line_json(one: LineState) -> dict[str, object]:
 @session.command(on="session", writes=True)
 @click.argument("line", type=click.IntRange(0))
 def switch(place: OpenStore, name: str, *, line: int) -> Result:
-    """Continue along LINE, by its number in `session lines`. Its next request extends the last one that it had."""
+    """Go back to a line, by its number in `session lines`. The next request continues it."""
     try:
         place.session(name).switch(line)
     except NotFoundError as error:
@@ -666,7 +677,7 @@ def _changed(name: str, plan: PlanRecord, what: str) -> Result:
 
 @session.command(on="session", writes=True)
 def compact(place: OpenStore, name: str) -> Result:
-    """Compact the session now, whatever the pressure. No message is lost; `undo` takes it back."""
+    """Compact the session now, however full the window is. No message is lost; `undo` takes it back."""
     plan = place.session(name).compact(now=time.time())
     if plan is None:
         return Result({"session": name, "event": None}, f"{name}: nothing to compact", ANSWER_IS_NO)
@@ -676,10 +687,10 @@ def compact(place: OpenStore, name: str) -> Result:
 
 @session.command(on="session", writes=True)
 def undo(place: OpenStore, name: str) -> Result:
-    """Take the newest plan change back: the next request is the former one byte for byte, with newer messages behind.
+    """Take back the newest plan change. The next request is the former one, byte for byte, and newer messages.
 
-    Undoing again goes further back. From then on only a request that does not fit, `compact` or another window changes
-    what is sent.
+    Run it again to go further back. After an undo, squidbot compacts only if a request does not fit, if you call
+    `compact`, or if the window changes.
     """
     try:
         plan = place.session(name).undo(now=time.time())
@@ -691,7 +702,7 @@ def undo(place: OpenStore, name: str) -> Result:
 @session.command(on="session", writes=True)
 @click.argument("snapshot", metavar="NAME")
 def snapshot(place: OpenStore, name: str, *, snapshot: str) -> Result:
-    """Keep what is sent now, and what is pinned, under NAME. A name given again replaces the one before."""
+    """Save the current view and the pins under NAME. A snapshot of the same name is replaced."""
     try:
         made = place.session(name).snapshot(snapshot, now=time.time())
     except ValueError as error:
@@ -702,7 +713,7 @@ def snapshot(place: OpenStore, name: str, *, snapshot: str) -> Result:
 
 @session.command(on="session")
 def snapshots(place: OpenStore, name: str) -> Result:
-    """List the snapshots of a session, oldest first: named ones, and those made when the window got full."""
+    """List the snapshots of a session, oldest first: yours, and those that squidbot made when the window got full."""
     kept = [_snapshot_json(one) for one in place.session(name).snapshots()]
 
     def put(out: Printer) -> None:
@@ -726,7 +737,7 @@ def _snapshot_json(one: Snapshot) -> dict[str, Any]:
 @session.command(on="session", writes=True)
 @click.argument("snapshot", metavar="NAME")
 def restore(place: OpenStore, name: str, *, snapshot: str) -> Result:
-    """Send again what was sent at the snapshot NAME, with newer messages behind it. The state now is kept, too."""
+    """Go back to the snapshot NAME; newer messages stay. squidbot first saves the present state as a snapshot."""
     return _changed(name, place.session(name).restore(snapshot, now=time.time()), f"restored {snapshot}")
 
 
@@ -736,7 +747,7 @@ def restore(place: OpenStore, name: str, *, snapshot: str) -> Result:
 @session.command("continue", on="session", writes=True)
 @click.argument("new_id", metavar="NEW")
 def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
-    """Begin the session NEW with the context of another: goals, decisions, documents, pins, not its conversation."""
+    """Start the session NEW with the goals, decisions, documents and pins of SESSION, without its conversation."""
     made = Engine(place.wired).continued(name, new_id).session_id
     known = stored_goals(place.store, made)
     goal, decisions = known.active.text if known.active else None, len(known.decisions)
@@ -755,9 +766,15 @@ def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
 @session.command(on="session", writes="action")
 @click.argument("action", required=False, type=click.Choice([*ACTIONS, "forget"]))
 @click.argument("text", required=False, default="")
-@click.option("--done", is_flag=True, help="Mark a milestone as reached; end a blocker or architecture line.")
+@click.option(
+    "--done", is_flag=True, help="Mark a milestone as reached, or end a blocker or a line on the architecture."
+)
 def goals(place: OpenStore, name: str, *, action: str | None, text: str, done: bool) -> Result:
-    """Show the active goal and what belongs to it, or change them: ACTION says how, TEXT what."""
+    """Show the active goal, its milestones, decisions, architecture, artifacts, blockers and next step.
+
+    With ACTION and TEXT, change them: set (the goal), milestone, decide, lock, unlock, architecture, artifact, block,
+    next, close (TEXT is optional), or forget, which removes for good what was set under this name.
+    """
     counter, window_tokens = _counted(place, name)
     book = GoalBook(place.line(name), name, window_tokens, counter, wait)
     if action == "forget":
@@ -804,7 +821,10 @@ def _counted(place: OpenStore, name: str) -> tuple[Callable[[str], int], int]:
 @click.argument("action", required=False, type=click.Choice(["load", "drop", "forget"]))
 @click.argument("path", required=False, default="")
 def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Result:
-    """Show the documents in the head of a session's requests, or load, drop or forget the one of PATH."""
+    """Show the documents in the head of a session's requests, and the files that you could load.
+
+    With ACTION and PATH, change them: load a document, drop it from view, or forget it, which removes it for good.
+    """
     if action and not path:
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)

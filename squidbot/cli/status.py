@@ -175,17 +175,24 @@ PACKAGES = (
 
 
 @click.command(cls=ResultCommand)
-@click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
+@click.option("--config", metavar="FILE", help="The settings file.  [default: ./squidbot.toml]")
 @STORE_OPTION
-@click.option("--all", "every", is_flag=True, help="Show everything: devices, all hosts, packages, and the reasons.")
 @click.option(
-    "--check", is_flag=True, help="Start the MCP server that clients' files name, as they do, and list its tools."
+    "--all",
+    "every",
+    is_flag=True,
+    help="Show everything: devices, all hosts, packages, counters, prompts, and the reasons.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Start the MCP server that clients' files name, and list its tools, or say why it fails within 10 seconds.",
 )
 def status(*, config: str | None, store: str | None, every: bool, check: bool) -> Result:
-    """Show where squidbot is active, what to do next, models and stores.
+    """Show where squidbot is active, what to do next, the models with their windows, and the store.
 
-    Nothing is loaded, downloaded or written, unless --check starts a server: that takes a second or two for each, and
-    creates its store if it is missing.
+    Nothing is loaded, downloaded or written, unless you pass --check. It takes a second or two for each server, and
+    creates the server's store if that is missing.
     """
     loaded = load_settings(config)
     if store:

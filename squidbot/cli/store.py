@@ -53,7 +53,7 @@ UNUSED = "pgvector came after the tables and is not used: run squidbot store mig
 
 @click.group(cls=ResultGroup)
 def store() -> None:
-    """Check and repair a store, copy it, write it as files, migrate older files into it; forget."""
+    """Check, repair, back up, copy and export a store; forget a user; remove old sessions."""
 
 
 store.add_command(forget_user)
@@ -65,11 +65,15 @@ store.add_command(sweep)
 
 
 @store.command()
-@click.option("--repair", metavar="TARGET", help="Recover what is intact into a new file; the store stays unchanged.")
-@click.option("--all-tenants", is_flag=True, help="Read the rows of all tenants of a database.")
+@click.option(
+    "--repair", metavar="TARGET", help="Save what is intact into this new store; the damaged one stays unchanged."
+)
+@click.option(
+    "--all-tenants", is_flag=True, help="Read the rows of all tenants of a database, not only of store.tenant."
+)
 @STORE_OPTION
 def doctor(*, repair: str | None, all_tenants: bool, store: str | None) -> Result:
-    """Read every row of a store and report damage. Only --repair writes, into a new file."""
+    """Read every row of a store, and report damage. Exit code 4: something is lost."""
     if store_name(settings_of(store)) == "psycopg":
         return _checked_database(store, repair, all_tenants=all_tenants)
     if all_tenants:
@@ -130,11 +134,14 @@ def _tenant_lines(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 @store.command()
-@click.option("--check", is_flag=True, help="Only say whether the tables are of this version; exit code 1 if not.")
+@click.option("--check", is_flag=True, help="Only check whether the tables are of this version; exit code 1 if not.")
 @click.option("--sql", is_flag=True, help="Only print the statements.")
 @STORE_OPTION
 def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
-    """Make the tables in PostgreSQL, or bring them to this version."""
+    """Create the tables in PostgreSQL, or bring them to this version.
+
+    Each migration runs in one transaction, under a lock.
+    """
     with closing(database(settings_of(store))) as server:
         before, newest = server.version(), server.newest
         server.refuse_newer(before)
@@ -202,9 +209,11 @@ def _lost(session: SessionHealth) -> str:
 
 @store.command(on="store")
 @click.argument("target")
-@click.option("--model", metavar="NAME", help="Only this model's conversations, as a file that `import` restores.")
+@click.option(
+    "--model", metavar="NAME", help="Write only this model's conversations, as a file that `squidbot import` restores."
+)
 def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
-    """Copy a store, while it is in use, to the new file TARGET."""
+    """Copy a store into the new file TARGET, even while the store is in use."""
     if model is not None:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
@@ -221,10 +230,10 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
 @click.argument("target", metavar="TO")
 @TENANT_OPTION
 def copy(*, source: str, target: str, tenant: str | None) -> Result:
-    """Copy all sessions and facts of the store FROM into TO: each is a file, or postgresql://USER@HOST/DATABASE.
+    """Copy all sessions and facts from one store into another: files, or postgresql://USER@HOST/DATABASE.
 
-    TO is empty, or has a part of the same: then the copy goes on. What both return of each session is compared. Stop
-    the hosts for the last copy; before that, they may go on.
+    TO must be empty or hold a part of the same sessions. Run it again after an interruption, or to copy what is new.
+    Hosts may keep running, but stop all of them for the last copy.
     """
     if source == target or Path(source).absolute() == Path(target).absolute():
         raise click.UsageError("FROM and TO are the same store")
@@ -271,15 +280,22 @@ def _backed_up_model(place: OpenStore, target: str, model: str) -> Result:
 
 # -- files of WorkspaceAI, one for each model ------------------------------------------------------------------
 
-models_option = click.option("--model", "models", metavar="NAME", multiple=True, help="Only these models.")
+models_option = click.option(
+    "--model", "models", metavar="NAME", multiple=True, help="Only this model; repeat it for several."
+)
 
 
 @store.command(on="store")
 @click.argument("folder")
-@click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="Only this session; repeat it for several.")
 @models_option
-@click.option("--replace", "replaces", is_flag=True, help="Overwrite files that hold more; they are kept aside.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written.")
+@click.option(
+    "--replace",
+    "replaces",
+    is_flag=True,
+    help="Overwrite files that have more than the store; a copy stays as NAME.json.replaced-DIGEST.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @form_version
 def export(  # noqa: PLR0913  # an argument for each option
     place: OpenStore,
@@ -291,7 +307,10 @@ def export(  # noqa: PLR0913  # an argument for each option
     dry_run: bool,
     version: str,
 ) -> Result:
-    """Write a store into FOLDER: a file for each model with all that was said under it, in form 3.0 of WorkspaceAI."""
+    """Write all sessions into FOLDER, one file for each model, in WorkspaceAI's form 3.0 (or 1.0).
+
+    Exit code 1: a file failed; the others are written.
+    """
     if version == "2.0":
         raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
     chosen = [place.find(session) for session in sessions] or place.chosen(None)
@@ -323,7 +342,9 @@ def _left(done: FileReport[Any], what: str = "such files have no place for") -> 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 session_option = click.option(
-    "--session", metavar="ID", help="Session for exchanges without one.  [default: workspaceai]"
+    "--session",
+    metavar="ID",
+    help="Session for exchanges without one; ID@model:NAME for each model.  [default: workspaceai]",
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 
@@ -332,7 +353,11 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would c
 @_paths
 @session_option
 @models_option
-@click.option("--rollback", is_flag=True, help="Undo the import of these files.")
+@click.option(
+    "--rollback",
+    is_flag=True,
+    help="Undo the import of these files, except for newer messages; a missing file comes back from its copy.",
+)
 @click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
 @dry_run_option
 @form_version
@@ -345,10 +370,10 @@ def import_older(  # options
     store: str | None,
     **how: Any,  # noqa: ANN401  # as options have it
 ) -> Result:
-    """Import older files of WorkspaceAI (versions 1.0, 2.0 and 3.0): PATH is a file or a folder of them.
+    """Import older files of WorkspaceAI, versions 1.0, 2.0 and 3.0. PATH is a file or a folder of them.
 
-    Exchanges are sorted by their models; those that name none are qwen2.5:7b's. A copy of each file is kept beside it,
-    as FILE.backup. However often you import a file, each exchange is there once.
+    Exchanges that name no model are taken as qwen2.5:7b's. A copy of each file stays beside it, as FILE.backup. Each
+    exchange is imported once, however often you import a file.
     """
     if rollback and how["models"]:
         raise click.UsageError("--rollback undoes the import of whole files; leave --model out")

@@ -17,6 +17,7 @@ import click
 
 from squidbot.cli.mcp import access_of
 from squidbot.cli.open_store import open_store
+from squidbot.cli.output import STORE_OPTION
 from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.core.access import is_loopback
 from squidbot.core.errors import ConfigError, StoreError
@@ -51,18 +52,37 @@ def _url(_: click.Context, __: click.Parameter, value: str | None) -> str:
 
 
 @click.command()
+@STORE_OPTION
+@click.option("--config", metavar="FILE", help="The settings file.  [default: ./squidbot.toml]")
 @click.option(
-    "--store", metavar="FILE.db", help="The store.  [default: that of ./squidbot.toml, else of coding agents]"
+    "--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="Listen on this port.  [default: a free one]"
 )
-@click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
-@click.option("--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="The port.  [default: a free one]")
-@click.option("--host", metavar="HOST", default="127.0.0.1", help="Where to listen.  [default: this machine alone]")
-@click.option("--url", metavar="URL", callback=_url, help="Where browsers reach a server with TLS in front.")
-@click.option("--user", default="", help="Whose facts and journal to show, or whose SQUIDBOT_MCP_TOKEN is.")
+@click.option(
+    "--host",
+    metavar="HOST",
+    default="127.0.0.1",
+    help="Listen on this address. One that other machines can reach needs tokens.  [default: 127.0.0.1]",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    callback=_url,
+    help="Address at which browsers reach a server with TLS in front: https://view.example.",
+)
+@click.option(
+    "--user",
+    metavar="USER",
+    default="",
+    help="Whose facts and journal to show, or who owns SQUIDBOT_MCP_TOKEN.  [default: the user of this machine]",
+)
 @click.option("--shared", is_flag=True, help="Show the facts that all share.")
-@click.option("--tokens", metavar="FILE", help="The users who may look, as for squidbot mcp.")
-@click.option("--write", is_flag=True, help="Allow to forget facts and messages.")
-@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@click.option(
+    "--tokens",
+    metavar="FILE",
+    help="File of the users who may log in, as for `squidbot mcp`. They see only their own facts and sessions.",
+)
+@click.option("--write", is_flag=True, help="Let the page forget facts and messages; without it nothing is written.")
+@click.option("--no-browser", is_flag=True, help="Only print the address, open no browser.")
 def view(  # noqa: PLR0913  # its options
     *,
     store: str | None,
@@ -76,10 +96,10 @@ def view(  # noqa: PLR0913  # its options
     write: bool,
     no_browser: bool,
 ) -> None:
-    """Look into a store in the browser: sessions, every request, facts, goals, journal, status.
+    """Show a store in your browser: sessions, every request, facts, goals, the journal, status. Needs the extra view.
 
-    It prints an address that lets one browser in, once. Nothing is written without --write; open pages follow agents
-    that work in other processes. End it with Ctrl-C.
+    It prints an address that logs one browser in, once. Open pages follow agents that work in other processes, at most
+    a second behind. Press Ctrl-C to end.
     """
     if shared and (user or tokens):
         raise click.UsageError("--shared is for all: leave --user and --tokens out")

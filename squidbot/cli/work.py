@@ -27,12 +27,19 @@ LOOK_SECONDS = 0.5
 
 @click.command(cls=ResultCommand, on="store", writes=True)
 @click.option("--once", is_flag=True, help="End when nothing is due.")
-@click.option("--every", type=float, default=60.0, show_default=True, help="Seconds between two looks at all sessions.")
+@click.option(
+    "--every",
+    metavar="SECONDS",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Seconds between two looks at all sessions.",
+)
 def work(place: OpenStore, *, once: bool, every: float) -> Result:
-    """Do the background work of all programs on a store, until Ctrl-C or SIGTERM.
+    """Do the background work of all programs on a store, until Ctrl-C or SIGTERM: facts, summaries, journal.
 
-    Facts, summaries, journal entries, as the settings say. Programs leave it to workers by summary.scheduler =
-    "worker". Any number of workers may run, on any machine: each task is done by one.
+    Programs with summary.scheduler = "worker" leave that work to it. Any number of workers may run, on any machine;
+    each task is done by one of them. Exit code 1: a task failed.
     """
     jobs, sessions = EngineJobs(place.wired), _Sessions(place)
     tasks, failed, wrong = 0, 0, dict[str, str]()
