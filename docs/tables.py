@@ -1,9 +1,11 @@
 """Write the tables of settings and commands into their pages, from the code: `python docs/tables.py`."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import click
 
@@ -16,9 +18,9 @@ from squidbot.config.schema import Key, Settings, keys_of
 
 PAGES = tuple(Path(__file__).with_name(name) for name in ("configuration.md", "experts.md", "commands.md"))
 MARK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-# What an option's help says of its default, and an option within a sentence.
+# What an option's help says of its default; what is code in a sentence, and options, which are to be.
 DEFAULT = re.compile(r"\s*\[default: (.*?)\]")
-OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]*(?: [A-Z]{3,})?")
+CODE = re.compile(r"(`[^`]*`)|((?<![\w-])--[a-z][a-z-]*(?: [A-Z]{3,})?)")
 
 
 def with_tables(page: str) -> str:
@@ -79,51 +81,50 @@ class OptionRow(NamedTuple):
 def _command(name: str) -> Iterator[str]:
     """Yield a command's usage, its help, and its options."""
     found, context = _found(name)
-    yield f"`{_usage(name, found, context)}`"
-    yield ""
-    yield _marked(found.help or "")
+    yield f"`{_usage(name, found)}`"
+    for paragraph in cleandoc(found.help or "").split("\n\n"):
+        yield from ("", textwrap.fill(_line(paragraph), 120, break_on_hyphens=False, break_long_words=False))
     options = [_option(one, context) for one in found.params if isinstance(one, click.Option) and _is_own(one)]
     if options:
         yield from ("", "| option | what it does | default |", "|---|---|---|")
-        yield from (f"| {one.names} | {one.does} | {one.default} |" for one in options)
+        yield from (f"| {one.names} | {one.does} | {one.default or '-'} |" for one in options)
 
 
 def _group(name: str, without: tuple[str, ...]) -> Iterator[str]:
     """Yield the commands of a group, and their options, each once, with the commands that have it."""
-    group, _ = _found(name)
-    assert isinstance(group, click.Group)
+    group = cast("click.Group", _found(name)[0])
     inner = {one: _found(f"{name} {one}") for one in group.commands if one not in without}
     yield from ("| command | what it does |", "|---|---|")
-    for one, (found, context) in inner.items():
-        yield f"| `{_usage(one, found, context).removeprefix('squidbot ')}` | {_line(found.help or '')} |"
+    for one, (found, _) in inner.items():
+        yield f"| `{_usage(one, found).removeprefix('squidbot ')}` | {_line(found.help or '')} |"
     having: dict[OptionRow, list[str]] = {}
     for one, (found, context) in inner.items():
         for param in found.params:
             if isinstance(param, click.Option) and _is_own(param):
                 having.setdefault(_option(param, context), []).append(one)
     yield from ("", "| option | of | what it does | default |", "|---|---|---|---|")
-    for row, names in having.items():
+    order = list(dict.fromkeys(row.names for row in having))
+    for row, names in sorted(having.items(), key=lambda one: (len(one[1]) == len(inner), order.index(one[0].names))):
         of = "all" if len(names) == len(inner) else ", ".join(f"`{one}`" for one in names)
-        yield f"| {row.names} | {of} | {row.does} | {row.default} |"
+        yield f"| {row.names} | {of} | {row.does} | {row.default or '-'} |"
 
 
 def _found(name: str) -> tuple[click.Command, click.Context]:
     """Return a command by its name, with its group in front."""
-    found, context = main, click.Context(main, info_name="squidbot")
+    found, context = cast("click.Command", main), click.Context(main, info_name="squidbot")
     for part in name.split():
-        assert isinstance(found, click.Group)
-        inner = found.get_command(context, part)
-        assert inner is not None
-        found, context = inner, click.Context(inner, context, info_name=part)
+        found = cast("click.Command", cast("click.Group", found).get_command(context, part))
+        context = click.Context(found, context, info_name=part)
     return found, context
 
 
-def _usage(name: str, command: click.Command, context: click.Context) -> str:
-    needed = [f"{one.opts[0]} {one.metavar}" for one in command.params if isinstance(one, click.Option) and one.required]
+def _usage(name: str, command: click.Command) -> str:
+    params = command.params
+    needed = [f"{one.opts[0]} {one.metavar}" for one in params if isinstance(one, click.Option) and one.required]
     arguments = [
-        f"[{one.human_readable_name}]" if not one.required and not one.metavar else one.metavar or one.name.upper()
-        for one in command.params
-        if isinstance(one, click.Argument) and one.name
+        one.metavar or (one.human_readable_name if one.required else f"[{one.human_readable_name}]")
+        for one in params
+        if isinstance(one, click.Argument)
     ]
     return " ".join(("squidbot", name, *needed, *arguments))
 
@@ -152,7 +153,7 @@ def _line(text: str) -> str:
 
 def _marked(text: str) -> str:
     """Return a text with its options as code, and what Markdown would take for a column or a tag written out."""
-    return OPTION.sub(r"`\g<0>`", text).replace("|", r"\|").replace("<", r"\<")
+    return CODE.sub(lambda found: found[1] or f"`{found[2]}`", text).replace("|", r"\|").replace("<", r"\<")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,19 +161,30 @@ def test_page_has_every_command_and_no_other() -> None:
     assert list(dict.fromkeys(one.partition(" ")[0] for one in SECTIONS)) == list(COMMANDS)
 
 
+def test_usage_options_and_help_on_the_page_are_those_of_the_code() -> None:
+    """`python docs/tables.py` writes them: for each command its own, for the group `memory` one of all it has."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert runpy.run_path(str(PAGE.with_name("tables.py")))["with_tables"](page) == page
+    for name, section in SECTIONS.items():
+        mark = "group memory without journal" if name == "memory" else f"command {name}"
+        assert re.findall(r"<!-- table: (.+) -->", section) == [mark]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_documented(name: str) -> None:
-    """A row for each, here or among those that are shared, no row without one; arguments in the first lines."""
-    options = {
-        max(param.opts, key=len) for param in params(name) if isinstance(param, click.Option) and not param.hidden
+    """A row for each, here or among those that are shared, and what it does; a line with the arguments."""
+    table = SECTIONS[name].partition("<!-- end -->")[0]
+    rows = {
+        option: [cell.strip() for cell in cells.split(" | ")][-2]
+        for options, cells in re.findall(r"^\| ((?:`--?[a-z][^`]*`(?:, )?)+) \| (.*) \|$", table, re.MULTILINE)
+        for option in re.findall(r"`(--[\w-]+)", options)
     }
-    rows = re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
-    assert {row for row, _ in rows} - SHARED == options - SHARED
-    assert all(len(meaning) > 4 for _, meaning in rows)
-    shown = SECTIONS[name].splitlines()[1]
+    options = {max(one.opts, key=len) for one in params(name) if isinstance(one, click.Option) and not one.hidden}
+    assert rows.keys() - SHARED == options - SHARED
+    assert all(len(meaning) > 4 for meaning in rows.values())
     for one in params(name):
         if isinstance(one, click.Argument):
-            assert str(one.metavar or one.name or "").strip("[]").upper() in SECTIONS[name][:1200], shown
+            assert str(one.metavar or one.name or "").strip("[]").upper() in table
 
 
 @pytest.mark.parametrize("name", NAMES)
