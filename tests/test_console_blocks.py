@@ -259,7 +259,9 @@ def sentence_model(shell: Shell) -> None:
     pytest.importorskip("onnxruntime")  # .ci/run brings it
     from tests.adapters.exported.written import write_folder  # noqa: PLC0415  # numpy
 
-    write_folder(shell.folder / "downloads")
+    folder = write_folder(shell.folder / "downloads")
+    modules = [{"type": f"sentence_transformers.models.{one}"} for one in ("Transformer", "Pooling", "Normalize")]
+    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
 
 
 def recording(shell: Shell) -> None:

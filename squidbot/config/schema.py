@@ -209,16 +209,18 @@ class ModelTable:
     """`[models.<alias>]`: one model; pass the alias to `Engine.session`."""
 
     context_window: Tokens | None = key(None, "Window: input and output together. Not set: `window.default`.")
-    max_tokens: Tokens | None = key(None, "The longest answer: the room for it. Not set: 4096.")
+    max_tokens: Tokens | None = key(None, "Longest answer, for which squidbot keeps room. Not set: 4096.")
     native_context_limit: Tokens | None = expert(None, "Window that the model was trained for; no window is larger.")
     tokenizer: str | None = expert(None, "Its token counter, as `budget.counter`; `provider`: its API counts.")
-    parameters_billion: Amount | None = expert(None, "Size of the model: how reliably it works from notes.")
+    parameters_billion: Amount | None = expert(
+        None, "Number of parameters, by which squidbot rates how reliably the model works from notes."
+    )
     adapter: AdapterName | None = key(
         None,
         'Adapter for `engine.model`: "llama_cpp", "xllamacpp", "ollama", "anthropic", "openai", an extension.',
         alias="type",
     )
-    path: FilePath | None = key(None, "The model file; any part of one in several parts.")
+    path: FilePath | None = key(None, "The model file; of a file in several parts, any of them.")
     repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
     filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
     projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
@@ -229,7 +231,9 @@ class ModelTable:
     options: Options = key({}, "Options for each request, by the provider's own names: `temperature`, `thinking`, ….")
     n_gpu_layers: Layers = key(-1, 'Layers on GPUs, counting the output as one; -1: all; "auto": as many as fit.')
     n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
-    n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
+    n_ubatch: Tokens | None = expert(
+        None, "Tokens of a physical batch. Not set: 512. Half as many need half of the compute buffer."
+    )
     kv_type: CacheType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
     flash_attn: bool = expert(True, "Flash attention: without it buffers grow with the window.")
     tensor_split: Shares = expert((), "Shares of several GPUs, in their order. Empty: by their free memory.")
@@ -247,8 +251,10 @@ class BudgetTable:
     reserved_output_tokens: TokensOrZero | None = key(
         None, "Room for the answer. Not set: the model's `max_tokens`, at most a quarter.", env="MAX_TOKENS"
     )
-    policy: bool | None = expert(None, "Whether history and total are capped. Not set: if you set any cap.")
-    trim_rule: TrimRule = expert("ladder", "What gives way: tool output of the newest messages, or the documents.")
+    policy: bool | None = expert(None, "Cap history and total. Not set: if you set any cap.")
+    trim_rule: TrimRule = expert(
+        "ladder", "What gives way to the caps: `ladder`: tool output of the newest messages; `squidbot-v2`: documents."
+    )
     context_budget_mode: str = expert("words", "Unit of the caps: `words` or `tokens`.", core="unit")
     context_memory_max_words: int = expert(300, "Cap of the memory document; its newest lines stay.", core="memory")
     context_summary_max_words: int = expert(500, "Cap of the host's summary document.", core="summary")
@@ -289,7 +295,7 @@ class AllocationTable:
     """`[allocation]`: room for the answer by its question; shares of parts and categories."""
 
     adaptive: bool = key(False, "Size the room for the answer by the question, up to the reserved room.")
-    verbosity: Verbosity = expert("balanced", "How much room that may be.")
+    verbosity: Verbosity = expert("balanced", "How much room `allocation.adaptive` gives an answer.")
     words: dict[str, WordsTable] = field(default_factory=dict)
     layout: Literal["none", "tiers"] = expert("none", "`tiers`: each part of a request has a share by tier.")
     by_category: bool = expert(False, "Whether categories of messages have soft shares of what a request may cost.")
@@ -314,10 +320,12 @@ class AllocationTable:
 class PromptTable:
     """`[prompt]`: texts behind the host's system text."""
 
-    mode: str = key("off", "Mode: adds a text behind the system text. `developer`, `planning`, …, or one of yours.")
+    mode: str = key(
+        "off", "Mode, which adds a text after the system text: `developer`, `planning`, …, or one of yours."
+    )
     folder: FilePath = expert("", "Folder of your own texts: `NAME.md` for a mode, `mandates.md`, `sanity.md`.")
     says_notes: bool = expert(False, "Ask the model to say when its answer rests on notes.")
-    clock: bool = expert(False, "Put date and time, in UTC, behind each user message.")
+    clock: bool = expert(False, "Add date and time, in UTC, to each user message.")
 
 
 # -- history ----------------------------------------------------------------------------------------------------------
@@ -332,13 +340,13 @@ class PressureTable:
     )
     compact_at_fraction: Share | None = key(None, "Share of the room that triggers compaction.", core="high_fraction")
     low_water_fraction: Fraction | None = expert(None, "Share of the room that compaction leaves.", core="low_fraction")
-    patience: Amount | None = expert(None, "1 compacts where that costs least; more: later; 0: only at the trigger.")
+    patience: Amount | None = expert(None, "1: compact when that costs least; more: later; 0: only at the trigger.")
     min_saving_fraction: Fraction | None = expert(None, "Skip a compaction that would save less of the request.")
     backoff_seconds: Seconds | None = expert(None, "Pause after two compactions that saved too little.")
     compact_at_tokens: TokensOrZero | None = key(None, "Tokens of history that trigger compaction, too; 0: none.")
     compact_at_messages: Count | None = expert(None, "Verbatim messages that trigger compaction, too; 0: none.")
     low_water_messages: Count | None = expert(None, "Messages that such a compaction leaves; 0: `low_water_fraction`.")
-    beside_summaries: bool | None = expert(None, "Shares are of the room that summaries leave.")
+    beside_summaries: bool | None = expert(None, "Take shares of the room that summaries leave.")
     tier_targets: bool = expert(False, "Take low water and the limit of pinned messages from the tier.")
     warn_fraction: Fraction | None = expert(None, "Warn the user by an event, and the model by one line.")
     journal_fraction: Fraction | None = expert(None, "Make a journal entry.", alias="journal.token_threshold_fraction")
@@ -364,7 +372,7 @@ class HistoryTable:
         "graceful", "`strict`: refuse a request rather than drop a user message."
     )
     isolation: HistoryIsolation = expert(
-        "user", "What separates messages: a conversation has one user, or (`global`) several, as a group's has."
+        "user", "What separates transcripts. `user`: a conversation has one user; `global`: it may have several."
     )
     labels: bool = expert(False, "Put `[channel / speaker]` in front of each message that is sent.")
     owner_aliases: dict[str, Names] = expert({}, 'Ids of the owner in a channel; `"*"` is any channel.')
@@ -389,7 +397,7 @@ class HistoryTable:
 class ImagesTable:
     """`[images]`: pictures in requests."""
 
-    max: Count | None = expert(None, "Newest images that a compaction leaves.", core="most_images")
+    max: Count | None = expert(None, "Number of newest images that a compaction keeps.", core="most_images")
 
 
 @dataclass(frozen=True)
@@ -432,7 +440,7 @@ class SnapshotsTable:
         0.85, "Share of the room that triggers one; 0: none.", alias="snapshot.autoThreshold"
     )
     keep_all_hours: Hours = expert(24.0, "How long every automatic one stays.")
-    keep_every_nth: Count = expert(10, "Of older automatic ones every nth stays; 0: none.")
+    keep_every_nth: Count = expert(10, "Of older automatic ones, every nth stays; 0: none.")
     max_age_days: Days = expert(30.0, "How long automatic ones stay at most.")
 
     @property
@@ -454,7 +462,7 @@ class MemoryTable:
     )
     path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
     isolation: Isolation = expert(
-        "bot", "What separates facts, beside tenant and user; without a user, the thread does."
+        "bot", "What separates facts, in addition to tenant and user. Without a user, the thread does, too."
     )
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
@@ -468,7 +476,8 @@ class MemoryTable:
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
     cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first message of a conversation.")
     extract: Literal["auto", "rules", "model", "off"] | None = key(
-        None, "Who learns facts. `auto`: `model` with `memory.llm`, else `rules`. Not set: the same, of named users."
+        None,
+        "What learns facts. `auto`: `model` with `memory.llm`, else `rules`. Not set: `auto`, for named users only.",
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
@@ -478,7 +487,7 @@ class MemoryTable:
         alias="embedding_model",
     )
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
-    redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
+    redact_patterns: Patterns = key((), "Regular expressions of more secrets to remove.")
     index_paths: Names = key((), "Files, folders, patterns that background work indexes for search.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
 
@@ -505,7 +514,7 @@ class JournalTable:
     summary_token_budget: TokensOrZero = expert(1200, "Limit of that entry; at most a tenth of the room.")
     max_entries_per_day: Count = expert(200, "Further entries of a day are refused.")
     include_files: bool = expert(True, "Whether entries keep the paths of files.")
-    include_errors: bool = expert(True, "Whether they keep errors.")
+    include_errors: bool = expert(True, "Whether entries keep errors.")
     redact_patterns: Patterns = expert(("api_key", "secret"), "Names and patterns of secrets.")
 
     def __post_init__(self) -> None:
@@ -539,18 +548,20 @@ class StoreTable:
 
     path: StoreFile = key("", "File of sessions. Without it and `url`, they end with the process.")
     url: StoreUrl = key(
-        "", "PostgreSQL, in place of a file: `postgresql://USER@HOST/DATABASE`; or the variable SQUIDBOT_STORE_URL."
+        "", "PostgreSQL instead of a file: `postgresql://USER@HOST/DATABASE`; or set the variable SQUIDBOT_STORE_URL."
     )
     adapter: str | None = expert(
         None, "Store: `sqlite3`, `psycopg`, `stdlib` (in memory), an extension. Not set: by `path` and `url`."
     )
-    direct_url: StoreUrl = expert("", "PostgreSQL's own address for who waits for news, where `url` is a pooler's.")
+    direct_url: StoreUrl = expert(
+        "", "The server's own address, if `url` is a pooler's: workers wait there for new turns."
+    )
     schema: SchemaName = expert("squidbot", "The schema of the tables in PostgreSQL.")
-    tenant: str | None = expert(None, "Whose rows of the database this program reads and writes. Not set: no tenant's.")
-    connections: Connections = expert(8, "How many connections to PostgreSQL this program opens at most.")
+    tenant: str | None = expert(None, "The tenant whose rows this program reads and writes. Not set: none.")
+    connections: Connections = expert(8, "Most connections to PostgreSQL that this program opens.")
     retention_days: Days = expert(
         0.0,
-        "Days after which sessions that nobody wrote to are removed, but not the facts learned from them; 0: never.",
+        "Remove sessions after this many days without a write; facts learned from them stay. 0: never.",
     )
 
     def __post_init__(self) -> None:
