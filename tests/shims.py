@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import tomllib
 from importlib.metadata import entry_points
 from itertools import pairwise
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 CLONE = Path(os.environ.get("SQUIDBOT_CLONE", "."))
 SQUIDBOT = [sys.executable, "-c", "from squidbot.cli import main; main()"]
 # Where commands that serve say so, on standard output or standard error.
-READY = re.compile(rb"https?://|shows|serves|serving|listening|running on|worker|waiting|watch", re.IGNORECASE)
+READY = re.compile(rb"https?://|running on", re.IGNORECASE)
+# How long a worker works before it is ended.
+WORKS_SECONDS = 1.5
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 REQUIREMENT = re.compile(r"(\.|[A-Za-z0-9][A-Za-z0-9._-]*|\S*/)(?:\[([a-z0-9,-]+)\])?(?:[=<>!~].*)?")
 
@@ -257,10 +260,13 @@ def _served(command: list[str], *, speaks: bool) -> NoReturn:
         process.stdin.write(json.dumps(ask).encode() + b"\n")
         process.stdin.flush()
     said = b""
-    for line in process.stdout:
-        said += line
-        if b'"result"' in line if speaks else READY.search(line):
-            break
+    if command[len(SQUIDBOT)] in {"view", "mcp"}:
+        for line in process.stdout:
+            said += line
+            if b'"result"' in line if speaks else READY.search(line):
+                break
+    else:
+        time.sleep(WORKS_SECONDS)  # it says nothing before it has done something
     ready = process.poll() is None
     if not speaks:
         process.send_signal(signal.SIGINT)

