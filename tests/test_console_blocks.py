@@ -39,7 +39,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 SHELLS = {"sh", "console", "bash", "shell"}
-# Pages that take more than three seconds: a replay of a recording, or a process for each command; and one that runs a sentence model.
+# Pages that take more than three seconds, by a replay or many commands; and one that runs a sentence model.
 SLOW = ("coding-agents", "commands", "files", "postgresql", "view")
 MARKED = {
     **dict.fromkeys(("README.md", *(f"docs/{name}.md" for name in SLOW)), "slow"),
