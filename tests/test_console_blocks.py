@@ -38,9 +38,11 @@ PAGES = [
     *(page for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md") if (page := ROOT / name).exists()),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+# Their commands are run from the built wheel, with the hosts themselves: tests/plugins/test_host_pages.py.
+FROM_THE_WHEEL = re.compile(r"docs/(?:hosts/.*|python)\.md")
 SHELLS = {"sh", "console", "bash", "shell"}
 # Pages that take more than three seconds, by a replay or many commands; and one that runs a sentence model.
-SLOW = ("coding-agents", "commands", "files", "postgresql", "view")
+SLOW = ("coding-agents", "commands", "files", "postgresql", "start", "troubleshooting", "view")
 MARKED = {
     **dict.fromkeys(("README.md", *(f"docs/{name}.md" for name in SLOW)), "slow"),
     "docs/memory.md": "minilm",
@@ -250,8 +252,9 @@ def models_of_files(shell: Shell) -> None:
 
 
 def small_model(shell: Shell) -> None:
-    """Make a file of a model."""
-    llama(shell.folder / "clone" / "llama-3.1-8b-q4_k_m.gguf")
+    """Make files of a model, under the names that pages give them."""
+    for name in ("llama-3.1-8b-q4_k_m.gguf", "model.gguf"):
+        llama(shell.folder / "clone" / name)
 
 
 def sentence_model(shell: Shell) -> None:
@@ -281,6 +284,7 @@ PREPARED: dict[str, Callable[[Shell], None]] = {
     "docs/models.md": small_model,
     "docs/memory.md": sentence_model,
     "docs/report.md": recording,
+    "docs/troubleshooting.md": small_model,
     "docs/view.md": users,
 }
 
@@ -329,7 +333,7 @@ def _marks(page: Path) -> list[pytest.MarkDecorator]:
     [
         pytest.param(page, id=_named(page), marks=_marks(page))
         for page in PAGES
-        if any(block.language in SHELLS for block in blocks(page))
+        if any(block.language in SHELLS for block in blocks(page)) and not FROM_THE_WHEEL.fullmatch(_named(page))
     ],
 )
 def test_console_blocks_run_and_print_what_stands_behind_them(
