@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from importlib.metadata import entry_points
@@ -27,10 +28,8 @@ if TYPE_CHECKING:
 
 CLONE = Path(os.environ.get("SQUIDBOT_CLONE", "."))
 SQUIDBOT = [sys.executable, "-c", "from squidbot.cli import main; main()"]
-# Where commands that serve say so, on standard output or standard error.
-READY = re.compile(rb"https?://|running on", re.IGNORECASE)
-# How long a worker works before it is ended.
-WORKS_SECONDS = 1.5
+# How long a worker works before it is ended; how long any server may take.
+WORKS_SECONDS, MOST_SECONDS = 1.5, 60.0
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 REQUIREMENT = re.compile(r"(\.|[A-Za-z0-9][A-Za-z0-9._-]*|\S*/)(?:\[([a-z0-9,-]+)\])?(?:[=<>!~].*)?")
 
@@ -232,13 +231,13 @@ def squidbot(arguments: list[str]) -> None:
     )
     if not serves or "--help" in arguments:
         os.execv(sys.executable, command)
-    free = str(_free_port())
+    port = _free_port()
     for at, one in enumerate(command[:-1]):
         if one == "--port":
-            command[at + 1] = free
+            command[at + 1] = str(port)
         if one == "--http":
-            command[at + 1] = f"{command[at + 1].rpartition(':')[0]}:{free}"
-    _served(command, speaks=arguments[0] == "mcp" and "--http" not in arguments)
+            command[at + 1] = f"127.0.0.1:{port}"
+    _served(command, port)
 
 
 def _prints_lines(arguments: list[str]) -> bool:
@@ -250,29 +249,49 @@ def _free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def _served(command: list[str], *, speaks: bool) -> NoReturn:
-    """Start a server, wait until it is ready, and end it as Ctrl-C does."""
+def _served(command: list[str], port: int) -> NoReturn:
+    """Start a server, wait until it is ready, and end it as Ctrl-C does; a server on standard input, by its end."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     process = subprocess.Popen(command, **pipes)  # type: ignore[call-overload]  # pipes
-    if speaks:
+    ends, said = threading.Timer(MOST_SECONDS, process.kill), b""
+    ends.start()
+    kind, speaks = command[len(SQUIDBOT)], False
+    if "--http" in command:
+        while process.poll() is None and not _listens(port):
+            time.sleep(0.1)
+    elif kind == "view":
+        said = _until(process, b"http://")
+    elif kind == "mcp":
+        speaks = True
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
         ask = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         process.stdin.write(json.dumps(ask).encode() + b"\n")
         process.stdin.flush()
-    said = b""
-    if command[len(SQUIDBOT)] in {"view", "mcp"}:
-        for line in process.stdout:
-            said += line
-            if b'"result"' in line if speaks else READY.search(line):
-                break
+        said = _until(process, b'"result"')
     else:
         time.sleep(WORKS_SECONDS)  # it says nothing before it has done something
     ready = process.poll() is None
     if not speaks:
         process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate()
+    ends.cancel()
     sys.stdout.buffer.write(said + out)
     sys.exit(0 if ready and process.returncode in {0, 130, -signal.SIGINT} else process.returncode or 1)
+
+
+def _until(process: subprocess.Popen[bytes], mark: bytes) -> bytes:
+    """Return what a server prints, up to the line that has the mark."""
+    said = b""
+    for line in process.stdout or ():
+        said += line
+        if mark in line:
+            break
+    return said
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 # -- other programs ----------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ MARKED = {
 }
 # Addresses of databases that pages name.
 ADDRESS = re.compile(r"postgresql://(?:agents@db\.example\.com/agents|postgres@localhost/postgres)")
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$(\n\n?(?= *```text\n))?", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^( *)```([^`\n]*)\n(.*?)^ *```$(\n\n?(?= *```text\n))?", re.DOTALL | re.MULTILINE)
 STORE = re.compile(r"--store ([\w./-]+\.db)")
 SESSION = re.compile(r"squidbot (?:session (?!list|jobs)\w+|report) ([\w./:-]+)")
 # Commands that make the store that they name.
@@ -141,7 +141,7 @@ class Shell:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=300,
+            timeout=120,
             check=False,
         )
         assert done.returncode == 0, f"exit status {done.returncode}\n$ {command}\n{done.stdout}"
@@ -299,22 +299,36 @@ def made_by_python(page: list[Block]) -> int:
     return needed
 
 
-def make_stores(shell: Shell, page: list[Block]) -> None:
+def make_stores(shell: Shell, page: list[Block]) -> list[str]:
     """Make the stores that commands name and nothing before them makes, with the sessions that they name."""
-    text = "".join(block.text for block in page if block.language in SHELLS)
+    made = []
     said = (ROOT / "examples" / "session.jsonl").read_text(encoding="utf-8").splitlines()[:60]
-    before = made = ""
-    for block in page:
-        for line in block.text.splitlines() if block.language in SHELLS else ():
-            name = "".join(STORE.findall(line)[:1])
-            store = shell.folder / "clone" / name
-            if not name or MADE.search(line) or f'"{name}"' in before or f" {name}" in made or store.exists():
-                made += line
-                continue
+    lines = [
+        (at, line) for at, block in enumerate(page) if block.language in SHELLS for line in block.text.splitlines()
+    ]
+    named = dict.fromkeys(name for _, line in lines for name in STORE.findall(line))
+    for name in named:
+        by_python = [at for at, block in enumerate(page) if block.language == "python" and f'"{name}"' in block.text]
+        before = "\n".join(line for at, line in lines if at < min(by_python, default=len(page)))
+        first = next((line for line in before.splitlines() if re.search(rf"\b{re.escape(name)}", line)), "")
+        store = shell.folder / "clone" / name
+        if first and not (MADE.search(first) or f" {name}" in first.partition("--store")[0] or store.exists()):
             with squidbot.load({"store": {"path": str(store)}}) as engine:
-                for session in dict.fromkeys([*SESSION.findall(text), "support/42"]):
+                for session in dict.fromkeys([*SESSION.findall(before), "support/42"]):
                     engine.session(session).record([json.loads(line) for line in said])
-        before += block.text
+            made.append(name)
+    return made
+
+
+def run_python(text: str, made: list[str], names: dict[str, object]) -> list[str]:
+    """Run a program of a page without settings, with stores that it makes itself; return the stores made for others."""
+    own = [name for name in made if f'"{name}"' in text]
+    for pattern_of in ("squidbot.toml", *(f"{name}*" for name in own)):
+        for file in Path().glob(pattern_of):
+            file.unlink()
+    with redirect_stdout(StringIO()):
+        exec(compile(text, "page", "exec"), names)
+    return [name for name in made if name not in own]
 
 
 # -- the pages ---------------------------------------------------------------------------------------------------------
@@ -343,7 +357,7 @@ def test_console_blocks_run_and_print_what_stands_behind_them(
     found = blocks(page)
     if prepare := PREPARED.get(_named(page)):
         prepare(shell)
-    make_stores(shell, found)
+    made = make_stores(shell, found)
     by_python, names, settings = made_by_python(found), dict[str, object](), ""
     for at, block in enumerate(found):
         here = block.text
@@ -352,9 +366,7 @@ def test_console_blocks_run_and_print_what_stands_behind_them(
         if block.language == "toml":
             settings = here
         elif block.language == "python" and at < by_python:
-            Path("squidbot.toml").unlink(missing_ok=True)  # it stands in the program's way, or the program writes it
-            with redirect_stdout(StringIO()):
-                exec(compile(here, str(page), "exec"), names)
+            made = run_python(here, made, names)
         elif block.language in SHELLS:
             if settings:
                 Path("squidbot.toml").write_text(settings, encoding="utf-8")
