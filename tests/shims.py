@@ -260,7 +260,7 @@ def _served(command: list[str], port: int) -> NoReturn:
         while process.poll() is None and not _listens(port):
             time.sleep(0.1)
     elif kind == "view":
-        said = _until(process, b"http://")
+        said = _until(process, b"://")
     elif kind == "mcp":
         speaks = True
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
