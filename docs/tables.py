@@ -144,7 +144,7 @@ def _option(option: click.Option, context: click.Context) -> OptionRow:
         says = f"{DEFAULT.sub('', says)} One of {values}."
     if option.show_default is True:
         default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
-    return OptionRow(names, DEFAULT.sub("", says), "required" if option.required else default)
+    return OptionRow(names.replace("|", r"\|"), DEFAULT.sub("", says), "required" if option.required else default)
 
 
 def _line(text: str) -> str:

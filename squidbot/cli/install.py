@@ -75,7 +75,7 @@ def _options(command: Callable[..., Result]) -> Callable[..., Result]:
 def install(  # noqa: PLR0913  # an argument for each option
     *, agent: str, scope: str, store: str | None, tokens: int | None, redact: bool, dry_run: bool
 ) -> Result:
-    """Give a coding agent squidbot's MCP server, and hooks that store what is said. Needs the extra mcp.
+    """Give a coding agent squidbot's MCP server, and hooks that store what is said. Needs the extra `mcp`.
 
     AGENT is claude-code, codex, gemini-cli, opencode, copilot-cli, cursor or vscode. Its other settings stay as they
     are, byte for byte.

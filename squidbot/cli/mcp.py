@@ -126,7 +126,7 @@ def mcp(  # noqa: PLR0913  # its options
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
     Claude Code, Cursor, VS Code and others start it themselves; --config CLIENT prints the lines for their files. Needs
-    the extra mcp.
+    the extra `mcp`.
     """
     if shared and (user or tokens):
         raise click.UsageError("--shared is for all: leave --user and --tokens out")

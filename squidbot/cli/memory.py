@@ -478,7 +478,7 @@ def _in_order(facts: list[Memory]) -> list[Memory]:
 @click.option("--read", is_flag=True, help="Read the notes in FOLDER, and add them as facts and journal entries.")
 @scoped
 def notes(*, folder: str, read: bool, **whose: str) -> Result:
-    """Write facts and the newest journal entries into FOLDER as YAML notes, or read them. Needs the extra yaml.
+    """Write facts and the newest journal entries into FOLDER as YAML notes, or read them. Needs the extra `yaml`.
 
     Facts are in declarative_notes.yml, the newest 1,000 journal entries in summary_notes.yml.
     """

@@ -96,7 +96,7 @@ def view(  # noqa: PLR0913  # its options
     write: bool,
     no_browser: bool,
 ) -> None:
-    """Show a store in your browser: sessions, every request, facts, goals, the journal, status. Needs the extra view.
+    """Show a store in your browser: sessions, every request, facts, goals, the journal, status. Needs the extra `view`.
 
     It prints an address that logs one browser in, once. Open pages follow agents that work in other processes, at most
     a second behind. Press Ctrl-C to end.

@@ -166,6 +166,8 @@ def test_usage_options_and_help_on_the_page_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert runpy.run_path(str(PAGE.with_name("tables.py")))["with_tables"](page) == page
     for name, section in SECTIONS.items():
+        for table in re.findall(r"(?:^\|.*\|\n)+", section, re.MULTILINE):
+            assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
         mark = "group memory without journal" if name == "memory" else f"command {name}"
         assert re.findall(r"<!-- table: (.+) -->", section) == [mark]
 
