@@ -104,8 +104,8 @@ def import_(  # noqa: PLR0913  # an argument for each option
     """Import sessions that coding agents recorded, or files of `squidbot store export`.
 
     WHAT is the name of an agent (`claude-code`, `codex`, `gemini-cli`, `opencode`, `copilot-cli`, `openhands`), a
-    recording, or a folder of recordings. squidbot finds the recordings of a named agent, and recognises the form of any other. Each
-    message is stored once, however often you import it.
+    recording, or a folder of recordings. squidbot finds the recordings of a named agent, and recognises the form of any
+    other. Each message is stored once, however often you import it.
 
     The options --session, --model, --set-aside and --form-version are for files of `squidbot store export`.
 
