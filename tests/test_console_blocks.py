@@ -42,7 +42,7 @@ PAGES = [
 FROM_THE_WHEEL = re.compile(r"docs/(?:hosts/.*|python)\.md")
 SHELLS = {"sh", "console", "bash", "shell"}
 # Pages that take more than three seconds, by a replay or many commands; and one that runs a sentence model.
-SLOW = ("coding-agents", "commands", "files", "postgresql", "start", "troubleshooting", "view")
+SLOW = ("coding-agents", "commands", "files", "operating", "postgresql", "start", "troubleshooting", "view")
 MARKED = {
     **dict.fromkeys(("README.md", *(f"docs/{name}.md" for name in SLOW)), "slow"),
     "docs/memory.md": "minilm",
