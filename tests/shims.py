@@ -18,8 +18,6 @@ import sys
 import threading
 import time
 import tomllib
-from importlib.metadata import entry_points
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -297,30 +295,6 @@ def _listens(port: int) -> bool:
 # -- other programs ----------------------------------------------------------------------------------------------------
 
 
-def llm(arguments: list[str]) -> None:
-    """Run llm; with a model, only check that the tools are offered."""
-    ours = [str(Path(sys.executable).with_name("llm")), *arguments]
-    if arguments[:1] == ["install"]:
-        pip(arguments)
-    elif "-m" in arguments:
-        tools = subprocess.run([ours[0], "tools", "list"], capture_output=True, text=True, check=True).stdout
-        for flag, tool in pairwise(arguments):
-            if flag in {"-T", "--tool"} and f"{tool}:" not in tools and f"{tool}(" not in tools:
-                fail(f"llm has no tool {tool}")
-    else:
-        os.execv(ours[0], ours)
-
-
-def hermes(arguments: list[str]) -> None:
-    """Check that the plugin has the name that is switched on."""
-    named = {one.name for one in entry_points(group="hermes_agent.plugins")}
-    known = arguments[:2] in (["plugins", "enable"], ["plugins", "disable"]) or arguments[:2] == ["config", "set"]
-    if arguments[:2] in (["plugins", "list"], ["config", "show"]) or not arguments:
-        return
-    if not known or (arguments[-1] not in named and not arguments[-1].replace(".", "").isdigit()):
-        fail(f"unknown: {' '.join(arguments)}")
-
-
 def docker(arguments: list[str]) -> None:
     """Check that there is an image, or that the file of `compose` can be read."""
     if arguments[:1] == ["compose"]:
@@ -370,7 +344,7 @@ def nothing(_: list[str]) -> None:
 
 
 PROGRAMS: dict[str, Callable[[list[str]], None]] = {
-    **{one.__name__: one for one in (squidbot, pip, uv, git, python, llm, hermes, docker, curl, psql)},
+    **{one.__name__: one for one in (squidbot, pip, uv, git, python, docker, curl, psql)},
     **dict.fromkeys(("pytest", "ruff", "mypy", "sphinx-build"), checks),
     **dict.fromkeys(("apt", "apt-get", "createdb", "systemctl", "nvidia-smi", "lint-imports", "run"), nothing),
     "pip3": pip,

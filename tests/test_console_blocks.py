@@ -175,7 +175,6 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
         "PYTHONPATH": str(ROOT),
         "SQUIDBOT_CLONE": str(ROOT),
         "SQUIDBOT_DOWNLOADS": str(tmp_path / "downloads"),
-        "LLM_USER_PATH": str(home / "llm"),
         "USER": "reader",
     }
     return Shell(tmp_path, kept | environment)
@@ -192,7 +191,6 @@ def test_a_block_that_fails_or_prints_something_else_is_seen(shell: Shell) -> No
         "unknown-program",
         "cat nothing | cat",
         "docker run -d unversioned",
-        "hermes plugins enable other",
     ):
         with pytest.raises(AssertionError, match="exit status"):
             shell.run(wrong)
