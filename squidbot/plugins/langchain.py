@@ -72,7 +72,12 @@ SIGNED_IN: Final = "langgraph_auth_user_id"
 
 
 class GraphContext(NamedTuple):
-    """What a function given as `scope` gets: `configurable` of the run's configuration, and its `context`."""
+    """The argument of a function that you pass as `scope`.
+
+    Attributes:
+        configurable: that of the run's configuration.
+        context: that of the run.
+    """
 
     configurable: Mapping[str, Any]
     context: Any
@@ -89,6 +94,10 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     and a warning says so once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
     and logs why. Messages that are removed from the state by `RemoveMessage` stay stored, and the model no longer sees
     them; with `on_remove="forget"` they are erased.
+
+    Attributes:
+        tools: squidbot's tools, as the host has tools.
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
 
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.

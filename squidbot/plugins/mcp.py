@@ -81,6 +81,10 @@ class SquidbotServer:
     folder, the tools are those for coding agents, whose sessions were in that folder. `answer_tokens` is the most that
     an answer costs; None is 4,000.
 
+    Attributes:
+        server: the host's own server, to run or mount.
+        hosted: the runtime, with its `engine`.
+
     Raises:
         ConfigError: you pass both a store and a settings file, or the scope or a setting is wrong.
         StoreError: the store can't be opened.

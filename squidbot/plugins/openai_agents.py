@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
+__all__ = ["RunOptions", "Squidbot", "StoredSession"]
+
 Item = dict[str, Any]
 WaitingItems: TypeAlias = "dict[tuple[str, Scope], list[Item]]"
 Value = TypeVar("Value")
@@ -1008,6 +1010,10 @@ class Squidbot:
     belong to the conversation alone. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request
     unchanged and logs why. What you remove by `pop_item` or `clear_session` stays stored, and the model no longer sees
     it; `on_remove="forget"` erases it.
+
+    Attributes:
+        tools: squidbot's tools, as the host has tools.
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
 
     Raises:
         ConfigError: an argument or a setting is wrong.

@@ -98,6 +98,9 @@ class SquidbotCapability(AbstractCapability[Any]):
     the conversation alone. The run's `conversation_id` names the conversation. If squidbot fails, `on_error="raise"`
     stops the run; "pass" sends the request unchanged and logs why.
 
+    Attributes:
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
+
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
         StoreError: the store can't be opened.

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 class Tensor(NamedTuple):
-    """One tensor: `shape` with the fastest dimension first (ne0, ne1, ...), `type_id` as GGUF numbers its types."""
+    """One tensor of a model file.
+
+    Attributes:
+        name: its name.
+        shape: the fastest dimension first (ne0, ne1, ...).
+        type_id: the number of its type in GGUF.
+    """
 
     name: str
     shape: tuple[int, ...]
