@@ -417,7 +417,8 @@ class Session:
             said: new messages, to follow the recorded ones, or none. A bare text is the user's.
             system: your system text; it is counted, sent first, and not stored.
             tools: the definitions of the tools that you send beside the messages; they are counted.
-            memory, summary: texts for the head, capped as `[budget]` says; changes wait for the next plan change.
+            memory: a text for the head, capped as `[budget]` says; a changed one waits for the next plan change.
+            summary: another such text.
             notice: a text for this turn, such as the time; it stays behind the user's message. None for none.
             now: the time, in seconds since 1970; None takes the clock.
             sender: the id of the author of the user's messages (`history.labels`); "" if it does not matter.
