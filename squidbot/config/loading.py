@@ -50,7 +50,7 @@ class Origin(NamedTuple):
     Attributes:
         key: its dotted name, such as "store.path".
         value: its value.
-        source: "FILE:LINE", "env NAME", "profile NAME", "argument" or "default".
+        source: `FILE:LINE`, `env NAME`, `profile NAME`, `argument` or `default`.
     """
 
     key: str

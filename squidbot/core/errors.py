@@ -55,7 +55,7 @@ class SquidbotError(Exception):
 class ArgumentError(SquidbotError, ValueError, TypeError):
     """An argument is wrong. The text names the argument, its value, and what it must be. Nothing was done.
 
-    It is also a ValueError and a TypeError, so code that catches these needs no change.
+    It is also a `ValueError` and a `TypeError`, so code that catches these needs no change.
     """
 
 

@@ -128,8 +128,8 @@ class StoredMessage:
         cost: tokens of the original message, template included, by the counter named `counter`.
         counter: the name of the token counter for `cost` and `sent_cost`.
         time: seconds since 1970, `None` if unknown; informative, never used for order.
-        sent_text: the text sent instead of an oversized one, cut and frozen on arrival; `None`: the original.
-        sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen on arrival;
+        sent_text: the text sent instead of one that is too long, cut and frozen on arrival; `None`: the original.
+        sent_arguments: the cut argument strings sent instead of longer ones, one for each call, frozen on arrival;
             `None`: the originals.
         notice: volatile text added behind a user message, frozen on arrival; `None` without one.
         sent_cost: tokens of the message when sent raw: `cost`, unless `sent_text`, `notice` or `label` is set.
