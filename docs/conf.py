@@ -1,6 +1,7 @@
 """The site that Sphinx builds from these pages: `uv run --group docs sphinx-build -W -n docs build/site`."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
@@ -13,7 +14,8 @@ from sphinx.environment import BuildEnvironment
 project = "squidbot"
 author = "the squidbot developers"
 project_copyright = "the squidbot developers, MIT licence"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_llms_txt"]
+sys.path.insert(0, str(Path(__file__).parent))  # api_pages
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_llms_txt", "api_pages"]
 html_theme = "furo"
 html_title = "squidbot"
 html_copy_source = True
@@ -25,6 +27,27 @@ myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+# Types that signatures name, and do not spell out.
+autodoc_type_aliases = {name: f"squidbot.{name}" for name in ("Reported", "Said")}
+napoleon_use_ivar = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+# A word in single backticks of a docstring is code; if it names something on these pages, it is a link, too.
+default_role = "py:obj"
+# Names in signatures that are no part of squidbot. The build is offline, so it knows no pages of other projects.
+_TYPING = "Any|Callable|Final|Generic|Literal|NamedTuple|NoReturn|Protocol|Self|TypedDict|Hook|Value|FileT|Given.*"
+_STANDARD = (
+    "AbstractContextManager|Async(Generator|Iterable|Iterator)|Awaitable|Collection|Coroutine|Exception|Handler|"
+    "Iterable|Iterator|Mapping|Path|PathLike|Sequence|StrEnum|UUID|TracebackType"
+)
+_CLASSES = "Base(ChatModel|Message|Tool)|Starlette"
+_LIBRARIES = "agents|langchain|langgraph|llm|mcp|openai|pydantic_ai|starlette"
+nitpick_ignore_regex = [
+    (r"py:.*", rf"([\w.]+\.)?({_TYPING}|{_STANDARD}|{_CLASSES})"),
+    (r"py:.*", r"(collections|contextlib|enum|logging|pathlib|types|typing|uuid)\..*"),
+    (r"py:.*", rf"({_LIBRARIES})[\w.]*\..*"),
+]
 # The extension writes llms-full.txt, all pages in one; its llms.txt would have titles only.
 llms_txt_file = False
 # A picture of a page: that for dark pages, that for light ones, and its words.

@@ -56,7 +56,7 @@ def texts() -> Iterator[tuple[str, int, str]]:
 
 
 def _docstrings(name: str, value: object) -> Iterator[tuple[str, int, str]]:
-    doc = inspect.getdoc(value) or ""
+    doc = "" if isinstance(value, str) else inspect.getdoc(value) or ""
     if not doc.startswith(f"{name.rpartition('.')[2]}("):  # a dataclass without words has its signature there
         yield name, 1, CODE.sub("", doc)
     if isinstance(value, type):

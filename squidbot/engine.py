@@ -113,12 +113,16 @@ def _source(name: str, value: object) -> object:
 def load(
     source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = (), pool: object = None
 ) -> Engine:
-    """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
+    """Load the settings, open the store, and return an engine.
 
-    None takes ./squidbot.toml if there is one, else the defaults: sessions end with the process (set `store.path` or
-    `store.url` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
-    `extensions` are modules or objects with hooks, beside those that the settings name. `pool` is a
-    `psycopg_pool.ConnectionPool` of yours, with `autocommit`, for a store in PostgreSQL; it stays open.
+    Without settings, sessions end with the process (set `store.path` or `store.url` to keep them), tokens are counted
+    by character classes, and the window is 32,768 tokens.
+
+    Args:
+        source: the path of a squidbot.toml, or a mapping of its form; None takes ./squidbot.toml, if there is one.
+        extensions: modules or objects with hooks, beside those that the settings name.
+        pool: a `psycopg_pool.ConnectionPool` of yours, with `autocommit`, for a store in PostgreSQL. `Engine.close`
+            leaves it open. None: the engine makes its own.
 
     Raises:
         ConfigError: a setting is wrong; the text names it with its path.
@@ -133,7 +137,10 @@ aload = awaited(load)
 
 
 class Engine:
-    """Opens sessions over one store. Threads may share it, and each of its sessions."""
+    """Opens sessions over one store. `squidbot.load` makes it. Threads may share it, and each of its sessions.
+
+    Use it in a `with` block, or call `close` at the end.
+    """
 
     def __init__(self, wired: Wired) -> None:
         """Take what `bootstrap.wire` made; use `load`.
@@ -192,11 +199,11 @@ class Engine:
                 `prompt.mode`.
 
         Raises:
-            ConfigError: a setting is out of its range, form or mode are unknown, the model's file is not there, or it
-                is another user's session.
+            ConfigError: a setting is out of its range, the form or the mode is unknown, the model's file does not
+                exist, or the session belongs to another user.
             ModelFileError: the model's file is damaged.
-            BudgetError: window, reserve and safety share leave no token for input, or the text of the mode no room.
-            StoreError: whose the session is can't be read; only with a scope.
+            BudgetError: the window leaves no token for input, or no room for the text of the mode.
+            StoreError: the owner of the session can't be read; only with a scope.
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
@@ -322,9 +329,10 @@ class Engine:
 
     @takes(scope=whose)
     def memories(self, scope: Scope = NOBODY) -> Memories:
-        """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
+        """Return the durable facts of a scope, to search, list, add and forget (docs/memory.md).
 
-        Those that were said only on lines that nobody talks on are marked "on another line": models don't see them.
+        Facts that were said only on a line that the conversation has left are marked "on another line": models do not
+        see them.
 
         Raises:
             ConfigError: memory is off, its provider is unknown, or a pattern is invalid.
@@ -747,7 +755,8 @@ def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | N
     if wired.loaded.settings.summary.llm:
         from squidbot.services.summaries import SummaryWorker  # noqa: PLC0415
 
-        jobs = SummaryWorker(wired.llm(), settings, beside=reading)
+        jobs = SummaryWorker(wired.llm(), settings)
+        jobs.put_first(*reading)
         return jobs, jobs
     return None, BackgroundWorker(*reading) if reading else None
 

@@ -46,7 +46,7 @@ from squidbot.wiring.extensions import SessionHooks
 from squidbot.wiring.prompting import SessionPrompt
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import CoreSession
@@ -157,9 +157,11 @@ def reported_by(usage: Reported) -> Usage | None:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What to send for one model call. `core` is the engine's own value, with all there is to know.
+    """The request for one model call: what to send, what it costs, and what became of every message.
 
-    `prompt` is the text of the session's mode in it, behind the host's system text; None where it is in none.
+    Attributes:
+        core: the engine's own value, as the hook `assembled` gets it.
+        prompt: the text of the session's mode, which stands behind your system text; None without a mode.
     """
 
     core: CoreAssembly
@@ -167,9 +169,9 @@ class Assembly:
 
     @cached_property
     def messages(self) -> list[Any]:
-        """The request in the host's own form, dicts, oldest first; tools are the host's to send beside it.
+        """The messages to send, oldest first, as dicts in the session's form. Send your tools beside them.
 
-        They are typed as what any SDK calls its messages.
+        Their type is `Any`, so that they fit the message type of any SDK.
         """
         return [message for one in self._sent for message in one]
 
@@ -188,7 +190,7 @@ class Assembly:
 
     @property
     def stable(self) -> tuple[int, ...]:
-        """How many of the messages, from the first, stay longest as they are: where a prompt cache is worth keeping."""
+        """How many messages from the first stay unchanged longest: prompt-cache breakpoints pay behind these."""
         ends = [0, *accumulate(map(len, self._sent))]
         return tuple(ends[count] for count in self.core.stable)
 
@@ -204,17 +206,17 @@ class Assembly:
 
     @property
     def report(self) -> Report:
-        """What the request costs, and what became of every message of the transcript."""
+        """The cost of the request in tokens, and what became of every message of the transcript."""
         return self.core.report
 
     @property
     def max_output_tokens(self) -> int:
-        """The room for the answer: what to ask the model for at most."""
+        """The room for the answer, in tokens: ask the model for at most this."""
         return self.core.max_output_tokens
 
     @property
     def event(self) -> PlanRecord | None:
-        """The new plan, where this call has changed what is sent of the past; None where it only added at the end."""
+        """The plan change that this call made; None if the request only grew at its end."""
         return self.core.event
 
     def __str__(self) -> str:
@@ -313,14 +315,15 @@ def _forgotten(operation: Operation, result: ForgetResult) -> None:
 
 
 class Session:
-    """One conversation in one context window. Threads may share it: its calls follow each other.
+    """One conversation in one context window. `Engine.session` opens it. Threads may share it: its calls take turns.
 
-    A hook, or whoever listens to events, may call the session that it is called from; only waiting there for another
-    thread's call of it never ends. `usage` is of the newest request: where several threads ask and record, hold `lock`
-    from the one to the other.
+    A hook or an observer may call the session that called it. It must not wait there for a call in another thread: that
+    would never end. If several threads use a session, hold `lock` from `assemble` to `record`, because `usage` belongs
+    to the newest request.
 
     Attributes:
-        lock: is held by each call, again by a call within it. Hold it for several calls that belong together.
+        lock: each call holds it. Hold it yourself for several calls that belong together; a thread may hold it twice.
+        scope: whose durable facts the session uses.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # what `Engine.session` has found out
@@ -370,11 +373,11 @@ class Session:
     @property
     @_alone
     def mode(self) -> str:
-        """The mode of the next turn (docs/prompts.md), "off" for none; a turn that is in flight ends in its own.
+        """The mode of the next turn (docs/prompts.md); "off" for none. A turn that has begun ends in its own mode.
 
-        What is set is kept with the session's next request. Setting raises ConfigError where there is no such mode, or
-        not in a window of that size, and BudgetError where its text does not fit. Asking raises StoreError where the
-        mode of the newest request can't be read.
+        You can set it; the session's next request stores it. Setting raises a ConfigError if there is no such mode, or
+        none for so small a window, and a BudgetError if its text does not fit. Reading raises a StoreError if the store
+        failed.
         """
         if self._prompting.looks:
             self._prompting.look(self.core.room().newest)
@@ -408,20 +411,25 @@ class Session:
         now: float | None = None,
         sender: str = "",
     ) -> Assembly:
-        """Return the request for one model call, with `said` behind what is recorded. A bare text is the user's.
+        """Return the request for the next model call. It stores no message: `record` does.
 
-        `system` and `tools` are what the host sends with every request. `memory` and `summary` are its documents for
-        the head of the request, capped and deduplicated as `[budget]` says, and frozen there until the next event.
-        `notice` is text for this turn only (the time, facts that were found): it stays where it was said. `now` is in
-        seconds since 1970; None takes the clock. `sender` is the id of who says the user's messages (`history.labels`).
+        Args:
+            said: new messages, to follow the recorded ones, or none. A bare text is the user's.
+            system: your system text; it is counted, sent first, and not stored.
+            tools: the definitions of the tools that you send beside the messages; they are counted.
+            memory: a text for the head, capped as `[budget]` says; a changed one waits for the next plan change.
+            summary: another such text.
+            notice: a text for this turn, such as the time; it stays behind the user's message. None for none.
+            now: the time, in seconds since 1970; None takes the clock.
+            sender: the id of the author of the user's messages (`history.labels`); "" if it does not matter.
 
         Raises:
-            BudgetError: nothing makes the request fit; the text names what is too large, and the key to change.
+            BudgetError: the request can't be made to fit; the text names what is too large, and which key to change.
             InvalidRequestError: there is nothing to answer.
-            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
+            ArgumentError: an argument is wrong; nothing was done.
             StoreError: the store failed.
         """
-        definitions, now = list(tools), time.time() if now is None else now
+        definitions, now = [*tools], time.time() if now is None else now
         if self.lookups.wants_documents:
             self.lookups.sources.refresh()
         given = Inputs(
@@ -437,30 +445,35 @@ class Session:
         )
         incoming = [*unstored(self._spoken(said, "user", sender), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
+        made = self._assembled(incoming, self._inputs)
+        self._asked_tokens = made.used_tokens
+        return Assembly(made, self._prompting.newest)
+
+    def _assembled(self, incoming: Sequence[Message], inputs: Inputs) -> CoreAssembly:
+        """Return the request, and tell hooks and the log of it."""
         if not self.wired.loaded.policy:
-            made = self.core.assemble(incoming, self._inputs)
+            made = self.core.assemble(incoming, inputs)
         else:
-            made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
+            made = self._policy.assemble(self.core, incoming, inputs, self.wired.relay)
         self._place.compacted(made.event)
         self.wired.relay.assembled(made)
         if self._log is not None:
             self._log.asked(made)
-        self._asked_tokens = made.used_tokens
-        return Assembly(made, self._prompting.newest)
+        return made
 
     @_alone
     @_watched("overflowed", _narrowed)
     @takes(window_tokens=optional(tokens))
     def overflowed(self, window_tokens: int | None = None) -> Session:
-        """Return this session in a smaller window, where the provider refused the newest request as too long.
+        """Return this session with a smaller window. Call it if the provider refused the newest request as too long.
 
-        Go on with it: `assemble` makes a shorter request. `window_tokens` is the window that the provider tells, None
-        where it tells none. Once an answer is recorded in it, no session with the model gets a larger one, in any
-        process, until settings name another window or model (docs/models.md). Nothing is written yet.
+        Go on with the result: its `assemble` makes a shorter request. `window_tokens` is the window that the provider
+        names; None if it names none. This writes nothing. Once you record an answer, no session with this model gets a
+        larger window, in any process, until the settings name another window or model (docs/models.md).
 
         Raises:
-            BudgetError: so small a window leaves no token for input, or the text of the mode no room.
-            ConfigError: the mode is none for so small a window.
+            BudgetError: so small a window leaves no token for input, or no room for the text of the mode.
+            ConfigError: the mode does not exist for so small a window.
         """
         window = self.wired.window_below_refusal(self.window, self._asked_tokens, window_tokens)
         mode = self._prompting.chosen
@@ -473,17 +486,23 @@ class Session:
     def record(
         self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
     ) -> tuple[StoredMessage, ...]:
-        """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
+        """Store messages at the end of the transcript, durably, and return them as they are stored.
 
-        Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
-        kept whatever happens, and the reply behind it. Messages are texts, dicts, objects of the provider's SDK, or
-        lists of these. `usage` is what the provider reported for the newest request, as its own
-        object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a client calls
-        them: what is recorded under it already is returned, and nothing is stored.
+        Pass `Assembly.incoming` and then the reply. You may also record `Assembly.incoming` before you call the model,
+        so that a crash can't lose it, and the reply afterwards.
+
+        Args:
+            said: the messages, oldest first. A bare text is the model's.
+            usage: the usage that the provider reported for the newest request; it corrects squidbot's token counts.
+            now: the time, in seconds since 1970; None takes the clock.
+            key: your own name for these messages. If messages are recorded under it already, these are returned, and
+                nothing is stored. "" for no name.
+            sender: the id of the author of the user's messages, as in `assemble`.
 
         Raises:
-            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
+            ArgumentError: a message or another argument is wrong; nothing was done.
             StoreError: nothing was stored.
+            BusyError: other processes kept writing to the session; nothing was stored.
         """
         messages = self._spoken(said, "assistant", sender)
         reported = _reported(usage)
@@ -498,9 +517,9 @@ class Session:
         return stored
 
     def kept(self, pieces: Iterable[str]) -> Iterator[str]:
-        """Yield the pieces of a streamed answer; if nobody reads on, or the stream fails, record what came.
+        """Yield the pieces of a streamed answer. If the stream fails or you stop reading, record the pieces so far.
 
-        Record a whole answer yourself, with its usage; before the first piece, record what was asked.
+        Record the user's messages before the first piece. A complete answer is not recorded: do that with its usage.
 
         Raises:
             StoreError: the stream was cut, and nothing was stored.
@@ -519,7 +538,7 @@ class Session:
         """Do as `kept`, for asyncio.
 
         Raises:
-            StoreError: as there.
+            StoreError: the stream was cut, and nothing was stored.
         """
         came: list[str] = []
         try:
@@ -534,12 +553,12 @@ class Session:
     @_alone
     @takes(on=flag)
     def pin(self, seq: int | str, *, on: bool = True) -> None:
-        """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.
+        """Keep a message word for word in every request, durably; with `on=False`, keep it no longer.
 
-        `seq` is its number, or its id as it is shown, "m3".
+        `seq` is its number, or its id as requests show it, such as "m3".
 
         Raises:
-            ArgumentError: that is no id.
+            ArgumentError: `seq` is not an id.
             NotFoundError: there is no such message; nothing was stored.
             StoreError: nothing was stored.
         """
@@ -554,7 +573,9 @@ class Session:
     @_alone
     @takes(name=text, text=text)
     def pin_text(self, name: str, text: str) -> None:
-        """Put a goal or a decision into the head of every request from the next event on; an empty text takes it away.
+        """Put a text, such as a decision, into the head of every request, durably. An empty text removes it.
+
+        It is sent from the next plan change on. `name` is your own; a text of the same name is replaced.
 
         Raises:
             StoreError: nothing was stored.
@@ -563,9 +584,7 @@ class Session:
 
     @_alone
     def lines(self) -> tuple[LineState, ...]:
-        """Return the lines of the conversation, in the order in which they were begun.
-
-        A conversation has one, until somebody goes back in it: see `branch`.
+        """Return the lines of the conversation, oldest first. A conversation has one line until you `branch` it.
 
         Raises:
             StoreError: the store failed.
@@ -574,14 +593,13 @@ class Session:
 
     @_alone
     def branch(self, at: int | str) -> int:
-        """Leave the conversation in front of a message, and return the number of the new line; durable.
+        """Go back to the place before a message, durably, and return the number of the new line.
 
-        What is recorded from now on follows the messages before `at`, which is a number or an id as it is shown, "m3".
-        The model sees this line only, and the messages behind stay stored on the line that was left: `switch` goes back
-        to it.
+        `at` is the message's number, or its id, such as "m3". New messages follow those before it. The model no longer
+        sees the message and all behind it. They stay stored on the line that you left: `switch` goes back to it.
 
         Raises:
-            ArgumentError: that is no id.
+            ArgumentError: `at` is not an id.
             NotFoundError: the line has no such message; nothing was changed.
             StoreError: nothing was changed.
         """
@@ -590,9 +608,9 @@ class Session:
     @_alone
     @takes(line=whole(0))
     def switch(self, line: int) -> None:
-        """Go on along a line, by its number in `lines`; durable.
+        """Go on with another line, by its number in `lines`, durably.
 
-        Its next request extends the last one that it had, unless what is always sent has changed since.
+        Its next request extends the last request of that line, unless the system text or the tools have changed.
 
         Raises:
             NotFoundError: there is no such line; nothing was changed.
@@ -603,7 +621,7 @@ class Session:
     @_alone
     @_watched("compact", _compacted)
     def compact(self) -> PlanRecord | None:
-        """Shorten what is sent now, whatever the pressure; None where there is nothing to shorten.
+        """Compact now, however full the window is, and return the plan change; None if nothing can be shortened.
 
         Raises:
             StoreError: nothing was changed.
@@ -613,14 +631,15 @@ class Session:
     @_alone
     @_watched("undo", _restored)
     def undo(self) -> PlanRecord:
-        """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
+        """Undo the newest plan change, durably, and return the plan that is in force now.
 
-        Undoing again goes further back, as far as everything raw. From then on only a request that does not fit,
-        `compact` or another window changes what is sent.
+        The next request begins with the former one, byte for byte; newer messages follow. Call it again to go further
+        back, until every message is sent word for word. From then on only a request that does not fit, `compact` or
+        another window changes the plan.
 
         Raises:
-            NotFoundError: there is nothing to undo, or what would be sent again is no longer stored.
-            BudgetError: that does not fit any more; nothing was changed.
+            NotFoundError: there is nothing to undo, or a message of the former request is no longer stored.
+            BudgetError: the former request no longer fits; nothing was changed.
             StoreError: nothing was changed.
         """
         return self.core.undo(self._inputs_again(), now=time.time())
@@ -628,9 +647,9 @@ class Session:
     @_alone
     @takes(name=text)
     def snapshot(self, name: str) -> Snapshot:
-        """Keep what is sent of the past, and what is pinned, as it is now, under a name; durable.
+        """Save the plan and the pins as a restore point, durably, and return it.
 
-        A name that is given again takes the place of the one before; `[snapshots]` says how many are kept.
+        A restore point of the same name is replaced. `[snapshots]` in the settings says how many are kept.
 
         Raises:
             ValueError: the name is empty, longer than 200 characters, or begins with "auto-".
@@ -640,7 +659,7 @@ class Session:
 
     @_alone
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """Return the snapshots that are kept, oldest first: named ones, and those that were made unasked.
+        """Return the restore points, oldest first: yours, and those that squidbot saved by itself.
 
         Raises:
             StoreError: the store failed.
@@ -651,13 +670,14 @@ class Session:
     @_watched("restore", _restored)
     @takes(name=text)
     def restore(self, name: str) -> PlanRecord:
-        """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
+        """Go back to the plan and the pins of a restore point, durably, and return the plan that is in force now.
 
-        What is sent now is kept as a snapshot first. The rest is as after `undo`.
+        The present state is saved as a restore point first. Newer messages stay, and follow. As after `undo`, only a
+        request that does not fit, `compact` or another window changes the plan.
 
         Raises:
-            NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
-            BudgetError: that does not fit any more; nothing was changed.
+            NotFoundError: there is no restore point of that name, or a message of its plan is no longer stored.
+            BudgetError: its request no longer fits; nothing was changed.
             StoreError: nothing was changed.
         """
         return self.core.restore(name, self._inputs_again(), now=time.time())
@@ -666,17 +686,20 @@ class Session:
     @_watched("forget", _forgotten)
     @takes(reason=text)
     def forget(self, *seqs: int | str, reason: str = "") -> ForgetResult:
-        """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
+        """Remove messages for good, with their copies, the notes on them, and their entries in the search index.
 
-        With them go the durable facts that nothing else says, what entries of the journal tell of them, and their turns
-        in the log. A mark stands in the place of each. What other messages say of them stays, and so do backups and
-        exports made before (docs/commands.md). `seqs` are their numbers, or their ids as they are shown, "m3".
-        `reason` is kept beside the ids; it must not repeat what is to be forgotten.
+        Durable facts that no other message says go with them, and so do their lines in the journal and in the log. A
+        mark takes the place of each message. Other messages that repeat their words stay, and so do earlier backups
+        and exports (docs/commands.md).
+
+        Args:
+            seqs: the messages' numbers, or their ids, such as "m3".
+            reason: it is stored beside the ids, so it must not repeat the content.
 
         Raises:
-            NotFoundError: a message is not there; nothing was forgotten.
-            BudgetError: what must be sent in any case does not fit; nothing was forgotten.
-            StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
+            NotFoundError: a message does not exist; nothing was forgotten.
+            BudgetError: the next request would not fit; nothing was forgotten.
+            StoreError: nothing was forgotten; or the messages were, and the rest follows when the store is next opened.
         """
         asked = [of_message("seqs", seq) for seq in seqs]
         return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
@@ -684,23 +707,23 @@ class Session:
     @_alone
     @takes(text=text, reason=text)
     def forget_goal(self, text: str, *, reason: str = "") -> int:
-        """Take a goal, decision, artifact or the like out for good, wherever calls named it; return how many did.
+        """Remove a goal, a decision or another item for good, and return how many of its changes were removed.
 
-        White space, case and punctuation at the ends aside. Lines that messages mark go with their messages (`forget`).
-        `reason` is kept; it must not repeat the text.
+        `text` is its words; case, white space and punctuation at the ends do not matter. Marked lines in messages go
+        with their messages: use `forget`. `reason` is stored, so it must not repeat the text.
 
         Raises:
-            NotFoundError: no call has named it; nothing was taken out.
-            StoreError: nothing was taken out.
+            NotFoundError: no change has this text; nothing was removed.
+            StoreError: nothing was removed.
         """
         return forget_named(self.wired, self.session_id, text, reason=reason)
 
     @_alone
     def preview(self) -> Assembly:
-        """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.
+        """Return the next request as it would be without new messages. This writes nothing and sends no event.
 
         Raises:
-            BudgetError: nothing makes it fit.
+            BudgetError: the request can't be made to fit.
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
@@ -709,9 +732,9 @@ class Session:
     @_alone
     @takes(number=optional(whole(0)), system=text)
     def request(self, number: int | None = None, *, system: str = "") -> Assembly:
-        """Return a recorded request as it was sent, by its number from 0; None: the newest one.
+        """Return an earlier request as it was sent, by its number from 0; None for the newest one.
 
-        `system` is the host's own text and not stored: given again, it stands in front, with the mode's behind it.
+        Your system text is not stored: pass it as `system` again to have it in front.
 
         Raises:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
@@ -747,16 +770,20 @@ class Session:
     @_alone
     @takes(handle=text, offset=number, now=timestamp)
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
-        """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
+        """Bring messages back: record a page of them at the end of the transcript, for the next request, and return it.
 
-        For hosts without tools, between two turns; with tools, see `history`. `handle` is an id that a request shows:
-        a summary's, "m17", or "m17-m40"; `offset` counts characters into its first message. The page says where the
-        next one begins. What it copies stays as it is. `now` is in seconds since 1970; None takes the clock.
+        It is for programs without tools, between two turns. With tools, use `call`.
+
+        Args:
+            handle: an id that a request shows: that of a summary, "m17", or "m17-m40".
+            offset: where to begin, in characters from the start of the first message. The page says where the next one
+                begins.
+            now: the time, in seconds since 1970; None takes the clock.
 
         Raises:
             RecallError: nothing is stored under the id, or the message has no such place.
             BudgetError: there is no room; nothing was written.
-            InvalidRequestError: results of tool calls are awaited; record these first.
+            InvalidRequestError: a tool call has no result yet; record the result first.
             StoreError: nothing was written.
         """
         return self.lookups.recall(handle, offset, time.time() if now is None else now)
@@ -764,7 +791,9 @@ class Session:
     @_alone
     @takes(handle=text, offset=number, now=timestamp)
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
-        """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
+        """Return a page of messages, as large as the next request has room for. This writes nothing.
+
+        The arguments are those of `recall`.
 
         Raises:
             RecallError: nothing is stored under the id, or the message has no such place.
@@ -776,13 +805,16 @@ class Session:
     @_alone
     @takes(query=text, limit=number, offset=number, now=timestamp)
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> HitPage:
-        """Return the messages of the whole transcript that answer a query, best first, as a page.
+        """Search the whole transcript, and return a page of messages, best first.
 
-        A query is words, any of which will do, and "quoted phrases", which must occur. At most `limit` messages are
-        listed, behind `offset` better ones. `now` is in seconds since 1970; None takes the clock.
+        Args:
+            query: words, of which a message needs any, and "quoted phrases", which a message must have.
+            limit: the most messages on the page.
+            offset: how many better messages to skip.
+            now: the time, in seconds since 1970; None takes the clock.
 
         Raises:
-            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+            RecallError: the query has no word, or `limit` or `offset` is out of range.
             BudgetError: there is no room.
             StoreError: the store failed.
         """
@@ -791,10 +823,11 @@ class Session:
     @_alone
     @takes(now=timestamp)
     def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
-        """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
+        """Answer a model's call of the tool `history`, which `squidbot.history_tool` defines.
 
-        `arguments` are the model's: an object or its JSON text. Wrong ones never raise: the answer says what was
-        wrong, and `is_error` is set. Record its text as the result of the call; it is then known as recalled.
+        `arguments` are the model's, as a mapping or as JSON text. Wrong arguments never raise: the answer says what is
+        wrong, and its `is_error` is true. Record the answer's text as the result of the call. `now` is in seconds since
+        1970; None takes the clock.
 
         Raises:
             StoreError: the store failed.
@@ -804,13 +837,13 @@ class Session:
     @_alone
     @takes(now=timestamp)
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
-        """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
+        """Answer a model's call of the tool `memory`, which `squidbot.memory_tool` defines; see `history`.
 
-        As `history` does; what it adds is of the session's scope, with the newest message as its source. It may write
-        where `memory.write` says so. An answer is never larger than what the next request has free.
+        New facts belong to the session's scope, and their source is the newest message. The model may add facts only if
+        `memory.write` allows it. The answer always fits into the next request.
 
         Raises:
-            ConfigError: memory is switched off, or its settings are wrong.
+            ConfigError: memory is off, or its settings are wrong.
             StoreError: the store failed.
         """
         return self.call("memory", arguments, now=now)
@@ -818,44 +851,55 @@ class Session:
     @_alone
     @takes(tool=text, now=timestamp)
     def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
-        """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
+        """Answer a model's call of one of `tools`, by the tool's name.
+
+        `arguments` are the model's, as a mapping or as JSON text. Wrong arguments and unknown tools never raise: the
+        answer says what is wrong, and its `is_error` is true. `now` is in seconds since 1970; None takes the clock.
+
+        Raises:
+            ConfigError: memory is off, or its settings are wrong.
+            StoreError: the store failed.
+        """
         from squidbot.tools import table  # noqa: PLC0415  # no turn needs it
 
         return table.call(self.lookups, tool, arguments, time.time() if now is None else now)
 
     @property
     def context(self) -> DocumentSources:
-        """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
+        """The documents in the head of the session's requests, to load, list and drop."""
         return self.lookups.sources
 
     @_alone
     @takes(path=text)
     def load_context(self, path: str) -> Document:
-        """Keep a file below `context.folder` in the head of requests, as it is then, whatever else falls out; durable.
+        """Keep the present text of a file in the head of every request, durably, and return it.
+
+        `path` is relative to `context.folder`.
 
         Raises:
-            ConfigError: settings name no folder, the path leads out of it, or the file is no text.
+            ConfigError: the settings name no folder, the path leads out of it, or the file is not text.
             NotFoundError: there is no such file.
-            BudgetError: documents would be more than a quarter of the window; nothing was kept.
-            StoreError: nothing was kept.
+            BudgetError: all documents would take more than a quarter of the window; nothing was stored.
+            StoreError: nothing was stored.
         """
         return self.lookups.sources.load(path)
 
     @property
     def goals(self) -> GoalBook:
-        """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
+        """The session's goals, decisions and milestones, to read and change."""
         return self.lookups.goals
 
     @property
     @_alone
     def tools(self) -> tuple[Any, ...]:
-        """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
+        """The definitions of squidbot's tools for this session's model, in the session's form of messages.
 
-        `history`, `memory`, `goal` and `context`, if they are on; extensions may withhold any. They stay
-        the same for as long as the session is open: another set would break the provider's cache.
+        Pass them to `assemble` and to your model, beside your own; `call` answers a call. They are `history`, `memory`,
+        and others that the settings turn on; extensions may withhold any. They stay the same while the session is open,
+        so that the provider's prompt cache holds.
 
         Raises:
-            ConfigError: no tools are known in the session's form of messages.
+            ConfigError: there are no tools in the session's form of messages.
         """
         if self._offered is None:
             from squidbot.tools.table import FOR_SESSIONS, offered  # noqa: PLC0415  # no turn needs it

@@ -13,16 +13,15 @@ try:
 except ImportError as error:
     raise ImportError(f"squidbot in own_agent: {error}; pip install 'your-plugin[own_agent]'") from error
 
-from squidbot.core.messages import Usage
+from squidbot import Usage, in_thread, to_end
 from squidbot.plugins.host import REPLY, REQUEST, HostRuntime, server_held
-from squidbot.wiring.calls import in_thread, to_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from squidbot import Tool
     from squidbot.plugins.host import HostConversation
-    from squidbot.tools.tool import Tool
 
     Message = dict[str, Any]
 

@@ -45,9 +45,12 @@ _FILE: Place = ("memory", "providers", "sqlite", "database_file")
 
 
 class Origin(NamedTuple):
-    """One setting: its dotted key, its value, and the value's source.
+    """One setting, and where its value comes from.
 
-    `source` is "FILE:LINE", "env NAME", "profile NAME", "argument" or "default".
+    Attributes:
+        key: its dotted name, such as "store.path".
+        value: its value.
+        source: `FILE:LINE`, `env NAME`, `profile NAME`, `argument` or `default`.
     """
 
     key: str

@@ -20,14 +20,23 @@ _EMPTY: Final = sha256(b"").hexdigest()
 
 
 class UserDigest(NamedTuple):
-    """The digest of one user's token, in hexadecimal."""
+    """The digest of one user's token.
+
+    Attributes:
+        user: the user's name.
+        digest: the SHA-256 of the token, in hexadecimal.
+    """
 
     user: str
     digest: str
 
 
 class AccessTokens(NamedTuple):
-    """The tokens of a server's users; a user may have several."""
+    """The tokens of a server's users; a user may have several.
+
+    Attributes:
+        digests: one for each token.
+    """
 
     digests: tuple[UserDigest, ...]
 

@@ -1036,7 +1036,12 @@ NOTICE = "[the context is {percent} % full: notes will soon replace older messag
 
 
 class ContextUsage(NamedTuple):
-    """How much of a context is used, in tokens."""
+    """How much of a context is used.
+
+    Attributes:
+        current_tokens: the used tokens.
+        max_tokens: the most tokens that may be used.
+    """
 
     current_tokens: int
     max_tokens: int

@@ -9,8 +9,9 @@ MOST_BYTES = 1 << 50
 # Names of devices, and reasons, are one line for people.
 SHOWN_CHARS = 200
 
+#: The manufacturer of a device.
 Vendor = Literal["nvidia", "amd", "apple", "intel", "other"]
-# How hard an operating system with unified memory says it is pressed.
+#: How hard an operating system with unified memory says it is pressed.
 Pressure = Literal["normal", "warning", "critical"]
 
 
@@ -44,7 +45,13 @@ class Device(NamedTuple):
 
 
 class ProbeAttempt(NamedTuple):
-    """One source that was asked: how many devices it found, and why not more, or ""."""
+    """One source of devices that was asked.
+
+    Attributes:
+        source: its name.
+        found: how many devices it found.
+        reason: why it did not find more; "" for no reason.
+    """
 
     source: str
     found: int
@@ -52,7 +59,12 @@ class ProbeAttempt(NamedTuple):
 
 
 class ProbeResult(NamedTuple):
-    """The devices by number, and each source that was asked, in order."""
+    """The devices of this machine.
+
+    Attributes:
+        devices: the devices, by number.
+        tried: each source that was asked, in order.
+    """
 
     devices: tuple[Device, ...]
     tried: tuple[ProbeAttempt, ...]

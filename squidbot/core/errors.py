@@ -49,14 +49,13 @@ __all__ = [
 
 
 class SquidbotError(Exception):
-    """The root of everything that squidbot raises on purpose."""
+    """The base class of every error that squidbot raises on purpose."""
 
 
 class ArgumentError(SquidbotError, ValueError, TypeError):
-    """What a caller hands over is none. The text names the argument, what it is, and what it has to be.
+    """An argument is wrong. The text names the argument, its value, and what it must be. Nothing was done.
 
-    It is a ValueError and a TypeError, too: to whoever catches these, it is what Python itself would have raised.
-    Nothing was done.
+    It is also a `ValueError` and a `TypeError`, so code that catches these needs no change.
     """
 
 
@@ -65,13 +64,12 @@ WINDOW_KEY: Final = "window.default or models.<name>.context_window"
 
 
 class BudgetError(SquidbotError):
-    """A request, or a section of one, can't be made to fit.
+    """A request, or a part of one, can't be made to fit into its window.
 
     Attributes:
-        culprit: what takes the room: "system", "tools", "pins", "current turn", "what would stand again" (of
-            an undo), or a section's name.
-        cost: what the culprit and all that must stand beside it costs, in `unit`.
-        budget: the room there is, in `unit`.
+        culprit: what takes the room, such as "system text", "tools", "pins", "current turn", or a section's name.
+        cost: the cost of the culprit and of all that must be sent beside it, in `unit`.
+        budget: the room, in `unit`.
         unit: "tokens" or "words".
         key: the setting to change, as it is written in squidbot.toml.
     """
@@ -101,11 +99,11 @@ class ContextOverflowError(SquidbotError):
 
 
 class LLMError(SquidbotError):
-    """A language model that was asked gave no answer that can be used.
+    """A language model that squidbot called gave no usable answer.
 
     Attributes:
-        kind: "unreachable", "rate-limit", "refused", "cut" (the answer reached its limit), "empty" or "unusable" (it
-            is there, and can't stand for what it was made from).
+        kind: "unreachable", "rate-limit", "refused", "cut" (the answer reached its limit), "empty" or "unusable" (the
+            answer is not what was asked for).
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -115,11 +113,11 @@ class LLMError(SquidbotError):
 
 
 class StaleThinkingError(LLMError):
-    """The provider refused reasoning that came back: what stood before it has changed, or it was touched (R3, R4)."""
+    """The provider refused reasoning that was sent back to it: the reasoning or a message before it has changed."""
 
 
 class InvalidRequestError(SquidbotError):
-    """A request would break a rule of the model's provider.
+    """A request would break a rule of the model's provider, such as a tool result without its call.
 
     Attributes:
         rule: the rule's id, "R1" to "R11".
@@ -132,27 +130,27 @@ class InvalidRequestError(SquidbotError):
 
 
 class RecallError(SquidbotError):
-    """Nothing can be brought back for an id, an offset or a query. The text says what would do."""
+    """An id, an offset or a query finds nothing. The text says what would work."""
 
 
 class ConfigError(SquidbotError):
-    """A setting is wrong. The text says what, where, and what would be right."""
+    """A setting is wrong. The text says which one, where it is, and what would be right."""
 
 
 class NotFoundError(SquidbotError):
-    """What was asked for by name or number is not there, or no longer. The text says what is, or what to do."""
+    """There is no such session, message, file or other thing, or no longer. The text says what there is."""
 
 
 class ModelFileError(SquidbotError):
-    """A model file is damaged, not whole, or not what it says. The text names what, where, and what to do."""
+    """A model file is damaged, incomplete, or of another kind. The text says what is wrong, where, and what to do."""
 
 
 class ModelLoadError(SquidbotError):
-    """A runtime could not load a model with the window that it was given. The text has what the runtime said last."""
+    """A runtime could not load a model with its window. The text has the last message of the runtime."""
 
 
 class SizingError(SquidbotError):
-    """How much memory a model takes can't be said, or it can't be loaded. The text says why, and what would do."""
+    """squidbot can't tell how much memory a model needs, or it does not fit. The text says why, and what would work."""
 
 
 class TranscriptError(SquidbotError):
@@ -160,7 +158,7 @@ class TranscriptError(SquidbotError):
 
     Attributes:
         path: the file, as the user gave it.
-        line: its line from 1, or None where the whole file is meant.
+        line: the line, from 1; None for the whole file.
     """
 
     def __init__(self, path: str, line: int | None, message: str) -> None:
@@ -176,11 +174,11 @@ class StoreError(SquidbotError):
 
 
 class BusyError(StoreError):
-    """Others keep writing to the same session, and every try to write behind them came too late.
+    """Other processes kept writing to the same session, so nothing was written.
 
     Attributes:
         session_id: the session.
-        seconds: how long it was tried.
+        seconds: how long squidbot tried.
     """
 
     def __init__(self, session_id: str, seconds: float, undone: str) -> None:
@@ -194,19 +192,19 @@ class BusyError(StoreError):
 
 
 class DamagedStoreError(StoreError):
-    """Stored data contradict themselves or their checksum."""
+    """Stored data do not match their checksum, or contradict each other."""
 
 
 class UnconfirmedError(StoreError):
-    """The connection to the store was lost before it confirmed a write: all of it is stored, or nothing."""
+    """The connection to the store broke before it confirmed a write: all of it is stored, or nothing."""
 
 
 class JournalFullError(StoreError):
-    """A day of a journal has as many entries as a day may have; nothing was written.
+    """A day of the journal is full; nothing was written.
 
     Attributes:
         day: the day, in UTC.
-        most: how many it may have.
+        most: how many entries a day may have.
     """
 
     def __init__(self, day: str, most: int) -> None:

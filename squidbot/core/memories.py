@@ -14,16 +14,16 @@ from squidbot.core.errors import NotFoundError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-# The groups of a search's answer, most lasting first.
+#: The groups of a search's answer, most lasting first.
 FactCategory = Literal["core", "concerns", "preferences", "background"]
 CATEGORIES: tuple[FactCategory, ...] = ("core", "concerns", "preferences", "background")
 # The collection of document cards: it is listed and never searched, so nothing in it has a vector.
 CARDS: Final = "cards"
 # The tag of chunks of journals: a search for this category looks there alone.
 JOURNAL: Final = "journal"
-# Who a memory is from, most trusted first: a tool's output never becomes a core fact.
+#: Who a memory is from, most trusted first: a tool's output never becomes a core fact.
 Trust = Literal["user", "assistant", "import", "tool"]
-# Which part of a scope separates memories, beside the tenant and the user, which always do; without a user, the thread.
+#: Which part of a scope separates memories. The tenant and the user always do; without a user, so does the thread.
 Isolation = Literal["bot", "model", "global", "agent"]
 # What separates messages: users have conversations of their own; each bot, model or agent has a transcript of its own
 # in a conversation; "global": nothing, as in a group's conversation.
@@ -34,6 +34,16 @@ class Scope(NamedTuple):
     """The owner of a memory, and its collection; "" if a part does not apply.
 
     Collections are searched and listed apart: facts are in none, chunks and cards of files in theirs.
+
+    Attributes:
+        tenant: the customer or organisation; it always separates facts.
+        user: the user's id; it always separates facts.
+        bot: the name of the bot.
+        agent: the name of the agent.
+        model: the name of the model.
+        channel: where the conversation takes place.
+        thread: the conversation; without a user, it separates facts, too.
+        collection: the collection of files; "" for facts.
     """
 
     tenant: str = ""
@@ -57,7 +67,12 @@ SHARED: Final = NOBODY
 
 
 class View(NamedTuple):
-    """The memories that a scope sees under an isolation policy."""
+    """The memories that a scope sees under an isolation policy.
+
+    Attributes:
+        scope: whose memories.
+        isolation: the part of the scope that separates memories, beside the tenant and the user.
+    """
 
     scope: Scope
     isolation: Isolation = "bot"
@@ -90,9 +105,16 @@ class View(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a memory is from: messages first_seq..last_seq of a session, or a file, with its digest at that time.
+    """Where a memory is from: messages of a session, or a file.
 
-    With both it is from a conversation in that file; of a file, first_seq is the place among its chunks, from 0.
+    If it has both, it is from a conversation in that file.
+
+    Attributes:
+        session_id: the session; "" for none.
+        first_seq: the first message; for a file, the place among its chunks, from 0; -1 for neither.
+        last_seq: the last message; -1 for none.
+        path: the file; "" for none.
+        digest: the digest of the file at that time; "" for none.
     """
 
     session_id: str = ""
@@ -157,7 +179,13 @@ class Grave(NamedTuple):
 
 
 class FactRow(NamedTuple):
-    """A memory of a store, or what is left of it, under its key: keys ascend in the order of coming."""
+    """A row of a store of facts: a memory, or what is left of a forgotten one.
+
+    Attributes:
+        key: its number; keys ascend in the order in which rows were added.
+        memory: the memory; None if it was forgotten.
+        grave: what is left of it; None while it is there.
+    """
 
     key: int
     memory: Memory | None = None
@@ -269,13 +297,18 @@ def passage_of(memory: Memory) -> Passage:
 
 
 class MemoryHit(NamedTuple):
-    """The key of a passage that answers a query, and its score: 0 to 1, higher is closer, the same in every store."""
+    """A passage that answers a query.
+
+    Attributes:
+        key: the id of the passage.
+        score: 0 to 1, higher is closer, the same in every store.
+    """
 
     key: str
     score: float
 
 
-# New sources of memories, by their ids.
+#: New sources of memories, by the ids of these memories.
 NewSources: TypeAlias = "Mapping[str, Sequence[Source]]"
 
 

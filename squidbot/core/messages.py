@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+#: Who says a message.
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -39,7 +40,12 @@ BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OU
 
 
 class Cost(NamedTuple):
-    """Tokens of a text: the best estimate, and a bound that is never below the model's own count."""
+    """The size of a text in tokens.
+
+    Attributes:
+        estimate: the best estimate.
+        bound: a number that is never below the model's own count.
+    """
 
     estimate: int
     bound: int
@@ -54,7 +60,13 @@ class Cost(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """One call of a tool: the provider's id, the tool's name, the arguments as the original string."""
+    """One call of a tool.
+
+    Attributes:
+        id: the provider's id of the call.
+        name: the tool's name.
+        arguments: the arguments, as the original string.
+    """
 
     id: str
     name: str
@@ -63,13 +75,21 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as the host gave it, with the index that the core works on.
+    """One message in a host's form, with the index that squidbot works on.
 
-    `payload` is the source of truth: the host's own message as JSON text, in the form that `codec` names. The other
-    fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it makes,
-    `results` the ids of the calls it answers. `time` is in seconds since 1970, `None` if unknown. `sender` is the id of
-    its author, "" if unknown. `extra_tokens` is the result of its codec's `extra_tokens` if the codec has just read the
-    payload; `None`: ask the codec.
+    `payload` is the source of truth. The other fields follow from it.
+
+    Attributes:
+        role: who says it.
+        text: what the model reads of it, without tool calls.
+        payload: the host's own message, as JSON text.
+        codec: the form of the payload, such as "openai.chat".
+        calls: the tool calls that it makes.
+        results: the ids of the calls that it answers.
+        category: what it is for.
+        time: seconds since 1970; None if unknown.
+        sender: the id of its author; "" if unknown.
+        extra_tokens: the result of `Codec.extra_tokens`, if the codec has just read the payload; None: ask the codec.
     """
 
     role: Role
@@ -108,8 +128,8 @@ class StoredMessage:
         cost: tokens of the original message, template included, by the counter named `counter`.
         counter: the name of the token counter for `cost` and `sent_cost`.
         time: seconds since 1970, `None` if unknown; informative, never used for order.
-        sent_text: the text sent instead of an oversized one, cut and frozen on arrival; `None`: the original.
-        sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen on arrival;
+        sent_text: the text sent instead of one that is too long, cut and frozen on arrival; `None`: the original.
+        sent_arguments: the cut argument strings sent instead of longer ones, one for each call, frozen on arrival;
             `None`: the originals.
         notice: volatile text added behind a user message, frozen on arrival; `None` without one.
         sent_cost: tokens of the message when sent raw: `cost`, unless `sent_text`, `notice` or `label` is set.
@@ -138,10 +158,18 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that represents named messages of one session.
+    """A text that represents messages of one session.
 
-    `source_digest` is a hash of its source (texts, level, form of the notes): with an equal digest, nothing needs to be
-    rebuilt. `made_by` names the summarizer. `cost` is in tokens of the counter `counter`, template included.
+    Attributes:
+        summary_id: its id.
+        session_id: the session.
+        first_seq, last_seq: the messages, both ends included.
+        level: how detailed it is: "detailed", "moderate", "compact" or "merged".
+        text: the summary.
+        cost: its tokens by the counter `counter`, template included.
+        counter: the name of the token counter.
+        source_digest: a hash of its source (texts, level, form of the notes): an equal one needs no new summary.
+        made_by: who wrote it.
     """
 
     summary_id: str
@@ -173,9 +201,8 @@ class SummaryTask(NamedTuple):
     the prompt.
 
     Attributes:
-        reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by rule
-        represent
-            it now), "schedule" or "request" (somebody asked).
+        reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by
+            rule represent it now), "schedule" or "request" (somebody asked).
         session_id, first_seq, last_seq: the messages, both ends included.
         mode: what to keep above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
@@ -196,7 +223,13 @@ class SummaryTask(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """A language model's answer, and the tokens of the call as its provider reports them."""
+    """A language model's answer, with the tokens of the call as its provider reports them.
+
+    Attributes:
+        text: the answer.
+        input_tokens: the tokens of the prompt.
+        output_tokens: the tokens of the answer.
+    """
 
     text: str
     input_tokens: int
@@ -221,14 +254,25 @@ class Reply(NamedTuple):
 
 
 class SearchMatch(NamedTuple):
-    """A message that matches a query. `score` is 0 to 1, higher is better; 0: it has some word, but no rank."""
+    """A message that matches a query.
+
+    Attributes:
+        seq: its place in the transcript.
+        score: 0 to 1, higher is better; 0: it has some word, but no rank.
+    """
 
     seq: int
     score: float
 
 
 class SessionMatch(NamedTuple):
-    """A message of one of several sessions that matches a query; `score` as in `SearchMatch`."""
+    """A message of one of several sessions that matches a query.
+
+    Attributes:
+        session_id: the session.
+        seq: its place in the transcript of this session.
+        score: as in `SearchMatch`.
+    """
 
     session_id: str
     seq: int
@@ -236,7 +280,13 @@ class SessionMatch(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens of one model call as its provider reports them; `input_tokens` includes cached ones."""
+    """The tokens of one model call, as its provider reports them.
+
+    Attributes:
+        input_tokens: all input tokens, cached ones included.
+        output_tokens: the tokens of the answer.
+        cached_tokens: the input tokens that the provider read from its prompt cache.
+    """
 
     input_tokens: int
     output_tokens: int = 0
@@ -247,11 +297,19 @@ class Usage(NamedTuple):
 class ContextWindow:
     """The context window of one session, fixed for the life of the session.
 
-    `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction` is
-    the share of the window that the best estimate of a request may fill. `source` says where the window came from, and
-    `detail` how it was derived, in sentences. `parameters_billion` is the size of the model, `None` if unknown.
-    `learned_for` names the model and the window for which a refusal revealed this smaller one; "" for none. The id
-    depends on none of these three; windows that differ only in `detail` or `learned_for` are equal.
+    Its id does not depend on the last three attributes, and windows are equal whatever `detail` and `learned_for` say.
+
+    Attributes:
+        window_id: its id.
+        window_tokens: input and output together.
+        reserved_output_tokens: the room for the answer.
+        safety_fraction: the share of the window that the best estimate of a request may fill.
+        counter: the name of the token counter.
+        model: the model, as the settings call it; "" if unknown.
+        source: where the window comes from.
+        parameters_billion: the size of the model; None if unknown.
+        detail: how the window was derived, in sentences.
+        learned_for: the model and the window for which a refusal revealed this smaller one; "" for none.
     """
 
     window_id: str
@@ -290,7 +348,8 @@ class Part(NamedTuple):
         role: its role for the provider.
         cost: tokens, template included.
         first_seq, last_seq: the messages that it represents; -1 and -1 for none (a memory document).
-        payload: the stored payload and its codec's tag, if it is one message of the transcript; else `None`.
+        payload: the stored payload, if it is one message of the transcript; else `None`.
+        codec: the tag of its codec; else `None`.
         text: for a slimmed message the digest that replaces its text; for a made part the whole text;
             `None` for a verbatim one.
         arguments: for a slimmed assistant message the cut argument strings, one for each call; `None`: as stored.
@@ -336,9 +395,12 @@ class Record(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The start of a session: how many messages and records of all kinds there are, and the newest records by kind.
+    """The start of a session.
 
-    Requested kinds without a record are not in `newest`.
+    Attributes:
+        messages: how many messages there are.
+        records: how many records of all kinds there are.
+        newest: the newest record of each requested kind; kinds without a record are not in it.
     """
 
     messages: int
@@ -431,13 +493,24 @@ def _plain(name: str) -> str:
 
 
 class Words(NamedTuple):
-    """Text of a message."""
+    """Text of a message.
+
+    Attributes:
+        text: the text.
+    """
 
     text: str
 
 
 class Media(NamedTuple):
-    """A picture, a recording or a document: its MIME type, and its bytes as base64 or its URL."""
+    """A picture, a recording or a document.
+
+    Attributes:
+        mime: its MIME type.
+        data: its bytes as base64; "" if it has a URL.
+        url: its URL; "" if it has bytes.
+        name: its file name; "" if unknown.
+    """
 
     mime: str
     data: str = ""
@@ -446,20 +519,29 @@ class Media(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """A tool's answer to a call; `failed` if its host marked it as an error."""
+    """A tool's answer to a call.
+
+    Attributes:
+        call_id: the provider's id of the call.
+        said: the answer, in order.
+        failed: whether its host marked it as an error.
+    """
 
     call_id: str
     said: tuple[Words | Media, ...] = ()
     failed: bool = False
 
 
+#: A part of a `Portable` message.
 Piece: TypeAlias = Words | Media | ToolCall | ToolResult
 
 
 class Portable(NamedTuple):
     """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids.
 
-    `role` is "tool" if it answers calls.
+    Attributes:
+        role: who says it; "tool" if it answers calls.
+        pieces: its parts, in order.
     """
 
     role: Role

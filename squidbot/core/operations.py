@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Usage
     from squidbot.core.plan import PlanRecord
 
-# Calls of a session, or of an engine ("forget").
+#: Calls of a session, or of an engine ("forget").
 SessionOperation = Literal["assemble", "record", "overflowed", "compact", "undo", "restore", "forget"]
-# Calls that read or change durable facts, or search messages, by the names of OpenTelemetry's GenAI conventions; and
-# "chat", a call of a language model that squidbot makes for itself.
+#: Calls that read or change durable facts, or search messages, by the names of OpenTelemetry's GenAI conventions; and
+#: "chat", a call of a language model that squidbot makes for itself.
 GenAIOperation = Literal["search_memory", "create_memory", "update_memory", "delete_memory", "chat"]
 
 

@@ -97,9 +97,12 @@ CONTEXT = "context "
 
 
 class Section(NamedTuple):
-    """A text in the head of the request, frozen until the next compaction: the memory document, a pinned text.
+    """A text in the head of the request. It stays the same until the next plan change.
 
-    `memories` are the ids of the durable facts whose words it has.
+    Attributes:
+        name: its name, such as "pin style".
+        text: its words.
+        memories: the ids of the durable facts that it shows.
     """
 
     name: str
@@ -198,13 +201,14 @@ class PlanRecord:
     """One plan of one session. Records are append-only; the newest is in force.
 
     Attributes:
-        plan_id: number of the plan in its session, from 0. parent_plan_id: the plan before; None for the first.
-        lease_id: the window it was made under.
-        created_at: seconds since 1970 as the caller gave them; None if unknown.
-        cause: one of `CAUSES`.
-        sections: the frozen head, in order.
+        plan_id: the number of the plan in its session, from 0.
+        parent_plan_id: the plan before; None for the first.
+        window_id: the context window that it was made for.
+        created_at: seconds since 1970; None if unknown.
+        cause: why the plan changed, such as "high-water" or "manual".
+        sections: the texts in the head of the request, in order.
         segments: what is sent for the messages before `tail_from_seq`, without holes, oldest first.
-        tail_from_seq: from here on every message is sent as it was born.
+        tail_from_seq: from this message on, each is sent as it was stored.
         slim_tokens: the size above which a tool output in a slimmed segment is cut, as a bound.
         thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid.
         tokens_before, tokens_after: bound of the request on both sides of the change.

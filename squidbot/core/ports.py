@@ -29,6 +29,34 @@ if TYPE_CHECKING:
     from squidbot.core.operations import Operation
     from squidbot.core.sizing.header import RuntimeReport
 
+__all__ = [
+    "LLM",
+    "Certificate",
+    "Chat",
+    "Codec",
+    "Embedder",
+    "GpuProbe",
+    "LoadedModel",
+    "MemoryStore",
+    "Observer",
+    "OperationObserver",
+    "SummaryStore",
+    "SupportsAges",
+    "SupportsCalibration",
+    "SupportsClaims",
+    "SupportsDrop",
+    "SupportsFactCopies",
+    "SupportsHeads",
+    "SupportsImages",
+    "SupportsKinds",
+    "SupportsNews",
+    "SupportsRecordSearch",
+    "SupportsSearchAcross",
+    "SupportsTasks",
+    "TokenCounter",
+    "TranscriptStore",
+]
+
 
 # Ports that inspect the machine, and observers of a session.
 
@@ -136,7 +164,7 @@ class SupportsImages(Protocol):
 
 # Token counters, and how far their counts can be trusted.
 
-# How far a bound can be trusted, best first. "none": a counter for policy caps and reports only.
+#: How far a bound can be trusted, best first. "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "calibrated", "proved", "measured", "none"]
 
 

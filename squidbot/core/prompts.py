@@ -198,9 +198,13 @@ class PromptTemplate:
 
 
 class PromptPart(NamedTuple):
-    """One part of a system text: "mandates", "sanity" or the mode's name, its cost, and how much did not fit.
+    """One part of a system text.
 
-    `left_out` counts paragraphs.
+    Attributes:
+        name: "mandates", "sanity" or the mode's name.
+        text: its words.
+        cost: its tokens.
+        left_out: how many paragraphs did not fit.
     """
 
     name: str

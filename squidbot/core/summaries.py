@@ -578,7 +578,13 @@ REASONS = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": froz
 
 
 class TaskResult(NamedTuple):
-    """The result of a task: its summary, or `None` and the reason."""
+    """The result of a summary task.
+
+    Attributes:
+        task: the task.
+        summary: the summary; None if there is none.
+        why: why there is none; "" on success.
+    """
 
     task: SummaryTask
     summary: Summary | None

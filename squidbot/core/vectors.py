@@ -79,7 +79,12 @@ class VectorEntry(NamedTuple):
 
 
 class IndexHit(NamedTuple):
-    """A hit of an index: the place of an entry, and its cosine to the query, -1 to 1, higher is closer."""
+    """A hit of an index.
+
+    Attributes:
+        place: the place of the entry.
+        cosine: its cosine to the query, -1 to 1, higher is closer.
+    """
 
     place: int
     cosine: float

@@ -193,7 +193,7 @@ class HostConversation:
         listed: Sequence[Any],
         *,
         system: str = "",
-        tools: Sequence[Payload] = (),
+        tools: Sequence[Mapping[str, object]] = (),
         is_kept: bool | None = None,
     ) -> HostRequest:
         """Record the new messages of a host's list, durably, and return the request to send.
@@ -618,8 +618,9 @@ def _removable(parts: Sequence[Part]) -> set[int]:
 
 
 _LOG: Final = logging.getLogger("squidbot")
-# After this failure in `safely`, the host sends its own request; after the other, its list has the reply.
+#: For `HostRuntime.safely`: after this failure, the host sends its own request.
 REQUEST: Final = "prepare this request"
+#: For `HostRuntime.safely`: after this failure, the host's list has the reply, and the next call records it.
 REPLY: Final = "record a reply"
 PASS, RAISE = "pass", "raise"
 # What becomes of messages that a program removes.
@@ -666,10 +667,10 @@ class HostRuntime:
         *,
         host: str,
         form: str,
-        key: Callable[[Payload], object] = dict,
+        key: Callable[[Mapping[str, object]], object] = dict,
         id_of: Callable[[Any], str] = no_id,
         is_whole: bool = False,
-        dump: Callable[[Any], Payload] = dict,
+        dump: Callable[[Any], Mapping[str, object]] = dict,
         load: Callable[[str], Any] = json.loads,
         mark: Callable[[Any], int] = digest,
         budget: float | str | None = None,

@@ -72,7 +72,12 @@ SIGNED_IN: Final = "langgraph_auth_user_id"
 
 
 class GraphContext(NamedTuple):
-    """What a function given as `scope` gets: `configurable` of the run's configuration, and its `context`."""
+    """The argument of a function that you pass as `scope`.
+
+    Attributes:
+        configurable: that of the run's configuration.
+        context: that of the run.
+    """
 
     configurable: Mapping[str, Any]
     context: Any
@@ -81,14 +86,23 @@ class GraphContext(NamedTuple):
 class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
-    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to use: a Scope, SHARED for everyone's, or a function that gets each call's `GraphContext` and returns
-    a Scope, a user's id or None; without it `user_id` in `configurable` or the context names the user. Where nobody is
-    named, facts belong to the conversation alone. The thread_id names the conversation; without one nothing is stored,
-    and a warning says so once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
-    and logs why. Messages that are removed from the state by `RemoveMessage` stay stored, and the model no longer sees
-    them; with `on_remove="forget"` they are erased.
+    The thread_id names the conversation. Without one, squidbot stores nothing, and a warning says so once.
+
+    Args:
+        path: the store, a file; None takes the store of `settings`.
+        budget: the limit of a request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window
+            (0.5); None for the model's window.
+        settings: a squidbot.toml, or a mapping of its form; None takes ./squidbot.toml, if there is one.
+        scope: whose durable facts to use: a `Scope`, `SHARED` for everyone's, or a function that gets each call's
+            `GraphContext` and returns a `Scope`, a user's id, or None. Without it, `user_id` in `configurable` or in
+            the context names the user. Where nobody is named, facts belong to the conversation alone.
+        on_error: if squidbot fails, "pass" sends the request unchanged and logs why, and "raise" stops the run.
+        on_remove: what to do with messages that `RemoveMessage` removes from the state. The model no longer sees them;
+            "hide" keeps them stored, "forget" erases them.
+
+    Attributes:
+        tools: squidbot's tools, as the host has tools.
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
 
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
@@ -167,7 +181,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         system: str = "",
         tools: Sequence[BaseTool | dict[str, Any]] = (),
     ) -> BaseMessage:
-        """The same for async nodes."""
+        """Do as `ask`, in an async node."""
         made = await self.awrap_model_call(_request(model, messages, system, tools), _acalled)
         return made.result[0]
 

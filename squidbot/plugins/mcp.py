@@ -74,12 +74,18 @@ URI: Final = "squid://{+conversation_id}/overview"
 
 
 class SquidbotServer:
-    """A server over one store; run or mount its `server`, the host's own object.
+    """An MCP server over one store, for `run`, or to mount.
 
-    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `scope` says whose
-    durable facts to search and add: None is the person who uses this machine, SHARED all clients. With `project`, a
-    folder, the tools are those for coding agents, whose sessions were in that folder. `answer_tokens` is the most that
-    an answer costs; None is 4,000.
+    Args:
+        path: the store, a file; None takes the store of `settings`.
+        settings: a squidbot.toml, or a mapping of its form; None takes ./squidbot.toml, if there is one.
+        scope: whose durable facts to search and add; None for the person who uses this machine, `SHARED` for everyone.
+        project: a folder: offer the tools for coding agents, over the sessions in it; None for the usual tools.
+        answer_tokens: the most tokens of an answer; None for 4,000.
+
+    Attributes:
+        server: the host's own server, to run or mount.
+        hosted: the runtime, with its `engine`.
 
     Raises:
         ConfigError: you pass both a store and a settings file, or the scope or a setting is wrong.

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
+__all__ = ["RunOptions", "Squidbot", "StoredSession"]
+
 Item = dict[str, Any]
 WaitingItems: TypeAlias = "dict[tuple[str, Scope], list[Item]]"
 Value = TypeVar("Value")
@@ -1001,13 +1003,21 @@ class RunOptions(TypedDict):
 class Squidbot:
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
-    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to use: a Scope, SHARED for everyone's, or a function that gets the `context` of each run and returns
-    a Scope, a user's id or None; without it `user_id` in the context names the user. Where nobody is named, facts
-    belong to the conversation alone. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request
-    unchanged and logs why. What you remove by `pop_item` or `clear_session` stays stored, and the model no longer sees
-    it; `on_remove="forget"` erases it.
+    Args:
+        path: the store, a file; None takes the store of `settings`.
+        budget: the limit of a request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window
+            (0.5); None for the model's window.
+        settings: a squidbot.toml, or a mapping of its form; None takes ./squidbot.toml, if there is one.
+        scope: whose durable facts to use: a `Scope`, `SHARED` for everyone's, or a function that gets the `context` of
+            each run and returns a `Scope`, a user's id, or None. Without it, `user_id` in the context names the user.
+            Where nobody is named, facts belong to the conversation alone.
+        on_error: if squidbot fails, "pass" sends the request unchanged and logs why, and "raise" stops the run.
+        on_remove: what to do with items that `pop_item` or `clear_session` removes. The model no longer sees them;
+            "hide" keeps them stored, "forget" erases them.
+
+    Attributes:
+        tools: squidbot's tools, as the host has tools.
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
 
     Raises:
         ConfigError: an argument or a setting is wrong.

@@ -91,12 +91,20 @@ CURRENT_CALL: Final[ContextVar[OpenCall | None]] = ContextVar("squidbot_call", d
 class SquidbotCapability(AbstractCapability[Any]):
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
-    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to use: a Scope, SHARED for everyone's, or a function that gets the `deps` of each run and returns a
-    Scope, a user's id or None; without it `user_id` in `deps` names the user. Where nobody is named, facts belong to
-    the conversation alone. The run's `conversation_id` names the conversation. If squidbot fails, `on_error="raise"`
-    stops the run; "pass" sends the request unchanged and logs why.
+    The run's `conversation_id` names the conversation.
+
+    Args:
+        path: the store, a file; None takes the store of `settings`.
+        budget: the limit of a request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window
+            (0.5); None for the model's window.
+        settings: a squidbot.toml, or a mapping of its form; None takes ./squidbot.toml, if there is one.
+        scope: whose durable facts to use: a `Scope`, `SHARED` for everyone's, or a function that gets the `deps` of
+            each run and returns a `Scope`, a user's id, or None. Without it, `user_id` in `deps` names the user. Where
+            nobody is named, facts belong to the conversation alone.
+        on_error: if squidbot fails, "pass" sends the request unchanged and logs why, and "raise" stops the run.
+
+    Attributes:
+        hosted: the runtime, with its `engine`; close it at the end of a long-lived program.
 
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.

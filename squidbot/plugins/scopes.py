@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-# What `scope=` takes: a scope, a function of the host's context, or None to look for a user's id.
+#: The type of `scope=`: a scope, a function of the host's context, or None to look for a user's id.
 GivenScope: TypeAlias = "Scope | Callable[[Any], Scope | str | None] | None"
 # The key or attribute of a host's context that names the user.
 USER_ID: Final = "user_id"

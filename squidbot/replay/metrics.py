@@ -109,9 +109,20 @@ class Ruler:
 
 @dataclass(slots=True)
 class Tally:
-    """The measures of a conversation, as sums: you can add those of several.
+    """The measures of the requests of a conversation, as sums: you can add those of several.
 
-    Tokens are estimates, `largest_tokens` that of the largest request. `needed` and `held` count literals by age.
+    Attributes:
+        calls: model calls with a request.
+        over: requests above their limit.
+        pairs_broken: tool results without their call, or calls without their result.
+        breaks: requests that do not extend the one before.
+        billed: the cost of all requests, in uncached input tokens.
+        tokens: the estimated tokens of all requests.
+        cached_tokens: how many of these were read from the prompt cache.
+        largest_tokens: the estimated tokens of the largest request.
+        users_held, users_all: earlier messages of the user that stood word for word in requests, and all of them.
+        own_held, own_all: the same of those that the user wrote, and no program.
+        needed, held: the literals that answers used, by their age in tokens, and those that the requests had.
     """
 
     calls: int = 0

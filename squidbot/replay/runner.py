@@ -76,14 +76,25 @@ class ReplayCall:
 
 
 class PlanEvent(NamedTuple):
-    """A plan change, and the call that it came with."""
+    """A plan change in a replay.
+
+    Attributes:
+        call: the number of the model call that it came with, from 0.
+        plan: the new plan.
+    """
 
     call: int
     plan: PlanRecord
 
 
 class FailedCall(NamedTuple):
-    """A call without a request, the reason, and its conversation."""
+    """A model call of a replay for which no request could be made.
+
+    Attributes:
+        call: its number, from 0.
+        error: why.
+        conversation: the conversation; "" if there is only one.
+    """
 
     call: int
     error: BudgetError | InvalidRequestError
@@ -102,13 +113,15 @@ class ReplayOutcome:
         everything_billed: the bill of sending everything, in input-token equivalents.
         tally: the measures of the requests.
         calls: model calls of the recording, including those without a request.
-        largest_bound_tokens: the largest enforced bound; limit_tokens: the limit of that request.
+        largest_bound_tokens: the largest enforced bound.
+        limit_tokens: the limit of that request.
         events: every plan change, in order.
         failures: the calls without a request, in order.
         unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
         seconds: how long the decision on each call took.
         newest_request: the newest call with a request; -1 before there is one.
-        bills: what each request cost; missing: the names that an answer used and its request had not.
+        bills: what each request cost.
+        missing: the names that an answer used and its request had not.
     """
 
     id: str = ""
@@ -166,9 +179,13 @@ class ReplayOutcome:
 
 
 class PolicyRow(NamedTuple):
-    """One policy of a comparison, over all conversations; `ours` says that it is squidbot's.
+    """One policy of a comparison, over all conversations.
 
-    `bills` are what each request of each conversation cost.
+    Attributes:
+        name: its name.
+        ours: whether it is one of squidbot's strategies.
+        tally: the measures of its requests.
+        bills: the cost of each request, by conversation.
     """
 
     name: str
@@ -178,7 +195,13 @@ class PolicyRow(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of one run: its terms, each conversation, and other policies, if you asked for any."""
+    """The results of a replay.
+
+    Attributes:
+        terms: the window, the counter and the other inputs of the replay.
+        outcomes: the outcome of each conversation.
+        rows: squidbot's strategies and other policies, with `compare=True`; else empty.
+    """
 
     terms: Terms
     outcomes: tuple[ReplayOutcome, ...]
@@ -399,8 +422,19 @@ def replay_files(  # noqa: PLR0913  # the options of `squidbot replay`
 ) -> Results:
     """Replay recorded conversations call by call, as `squidbot replay` does, and return the results.
 
-    `transcripts` are files or directories. None takes the default of the option of that name; `compare` sets other
-    policies beside it; `store` is a new file for the sessions, None: they are not kept.
+    Args:
+        transcripts: files or folders.
+        window_tokens: the model's window, input and output together.
+        reserved_output_tokens: the room for the answer; None for a quarter of the window, at most 4,096 tokens.
+        profile: the name of a profile; None for none.
+        strategy: the strategy of compaction; None for that of the profile, else "balanced".
+        counter: the token counter, as a name or a FILE.tiktoken.
+        unit: the unit of the caps; None for that of the profile, else tokens.
+        prices: an entry of the price table; None for the default one.
+        usage: the usage to report: "none", "recorded", or a counter.
+        mode: the mode whose system text is sent; "off" for none.
+        compare: whether to add the other strategies, or under a profile all profiles, and other policies.
+        store: a new file for the sessions; None keeps none.
 
     Raises:
         TranscriptError: a transcript can't be read.

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
     from squidbot.hookspecs import Register, Store
 
+#: How a counter counts.
 Unit = Literal["words", "tokens"]
 RANKS_SUFFIX = ".tiktoken"
 # Settings of a replay under a profile: its own store, and no thread, facts, or documents beside the recording.

@@ -151,6 +151,10 @@ class BackgroundWorker:
     ) -> None:
         self.stop()
 
+    def put_first(self, *works: WorkKind) -> None:
+        """Do other kinds of work, too, before those that there are."""
+        self._works = (*works, *self._works)
+
     def watch(self, session: WorkSession) -> None:
         """Work on this session, too, until `leave`; at most the newest 1,000 sessions are watched."""
         one = watched(session)
@@ -453,7 +457,13 @@ ENTRY_CLAIM_SECONDS: Final = 300.0
 
 
 class JournalOutcome(NamedTuple):
-    """The stored entry and its number within its day, or `None` and the reason."""
+    """The result of writing a journal entry.
+
+    Attributes:
+        entry: the stored entry; None if there is none.
+        number: its number within its day, from 1; 0 without an entry.
+        why: why there is none; "" on success.
+    """
 
     entry: JournalEntry | None
     number: int = 0
@@ -692,7 +702,12 @@ INDEX_SECONDS: Final = 60.0
 
 
 class IndexOutcome(NamedTuple):
-    """What one pass over a scope's files changed in the index, or `None` and why it failed."""
+    """The result of one pass over the files of a scope.
+
+    Attributes:
+        report: the outcome of each file; None if the pass failed.
+        why: why it failed; "" on success.
+    """
 
     report: IndexReport | None
     why: str = ""

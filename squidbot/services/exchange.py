@@ -274,7 +274,10 @@ class ExportedFile(NamedTuple):
     """One file of an export.
 
     Attributes:
+        path: the file.
+        model: the model whose conversations it has.
         became: "new", "changed", "unchanged" or "failed".
+        exchanges: how many exchanges it has.
         aside: the path of the damaged or replaced file that was there before; "" for none.
         reason: why it failed; "" on success.
     """
@@ -288,10 +291,15 @@ class ExportedFile(NamedTuple):
 
 
 class FileReport(NamedTuple, Generic[FileT]):
-    """The outcome of each file, and counts of omitted messages, by kind."""
+    """The outcome of an export or an import.
+
+    Attributes:
+        files: the outcome of each file.
+        left: how many messages have no place in such a file, by their kind.
+    """
 
     files: tuple[FileT, ...]
-    left: Omissions
+    left: Counter[str]
 
 
 def session_named(model: str, session: str = SESSION) -> str:
@@ -559,12 +567,17 @@ class ImportedFile(NamedTuple):
     """The outcome of a file, or of its part for one session.
 
     Attributes:
+        path: the file.
         became: "imported", "known" (nothing was new), or "failed".
+        version: the version of its form; "" if nothing was read.
+        model: the model whose conversations it has; "" if nothing was read.
         session: the session of its exchanges; "" if nothing was read.
-        exchanges: the number of its exchanges and summaries; new: how many were imported now.
-        reason: why it failed; damaged: whether its form was wrong.
+        exchanges: the number of its exchanges and summaries.
+        new: how many of these were imported now.
+        reason: why it failed; "" on success.
+        damaged: whether its form was wrong.
         backup: the path of its copy; "" without one.
-        aside: where the damaged file is kept, with a fresh one in its place; "" if it is where it was.
+        aside: the path of the damaged file, if a fresh one took its place; "" if it stayed where it was.
     """
 
     path: str
@@ -1025,7 +1038,14 @@ def _note(wired: Wired, session: str, file: str, pieces: Iterable[Piece], rows: 
 
 
 class RemovedImport(NamedTuple):
-    """The number of messages removed from a session; `reason` says why it failed, "" on success."""
+    """The outcome of undoing an import in one session.
+
+    Attributes:
+        path: the imported file.
+        session: the session.
+        messages: how many messages were removed from it.
+        reason: why it failed; "" on success.
+    """
 
     path: str
     session: str

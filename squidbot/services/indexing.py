@@ -268,6 +268,7 @@ def _json_lines(text: str, cause: TranscriptError) -> list[dict[str, object]]:
 
 # `reindex` reads new and changed files, and replaces their chunks; it removes missing files.
 
+#: The outcome of a file.
 Became = Literal["new", "changed", "renamed", "removed", "skipped"]
 # Chunks per transaction; a file is never split.
 BATCH_CHUNKS = 1_000

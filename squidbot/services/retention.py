@@ -33,7 +33,13 @@ RETENTION: Final = "retention"
 
 
 class SweptSession(NamedTuple):
-    """A session at rest, its number of messages, and when it was last written to, in seconds since 1970."""
+    """A session that was removed because of its age.
+
+    Attributes:
+        session_id: its id.
+        messages: how many messages it had.
+        written: when it was last written to, in seconds since 1970.
+    """
 
     session_id: str
     messages: int

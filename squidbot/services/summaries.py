@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import SummaryTask
     from squidbot.core.ports import LLM
     from squidbot.core.summaries import SummaryQueue
-    from squidbot.services.background import SessionHandle, TaskOutcome, WorkKind, WorkSession
+    from squidbot.services.background import SessionHandle, TaskOutcome, WorkSession
 
 
 class SummaryWork:
@@ -48,10 +48,10 @@ class SummaryWorker(BackgroundWorker):
     `due` and `run` work in your thread; `start` begins a thread for the watched sessions (see `BackgroundWorker`).
     """
 
-    def __init__(self, llm: LLM, settings: SummarySettings | None = None, *, beside: tuple[WorkKind, ...] = ()) -> None:
-        """Take the model, which may raise any error, and the settings of summaries; `beside` runs before them."""
+    def __init__(self, llm: LLM, settings: SummarySettings | None = None) -> None:
+        """Take the model, which may raise any error, and the settings of summaries; None takes the defaults."""
         self._summaries = SummaryWork(llm, settings)
-        super().__init__(*beside, self._summaries)
+        super().__init__(self._summaries)
 
     @takes(reason=text, now=timestamp)
     def due(self, session: WorkSession, *, reason: str = "", now: float | None = None) -> tuple[SummaryTask, ...]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Data", "Item", "Metadata", "Typed", "offline_chat_model", "part_path", "write_gguf"]
 
+#: A value of metadata.
 Item = bool | int | float | str
 # GGUF's numbers for the types of metadata, and how struct packs one.
 _TYPES: Final = {
@@ -41,14 +42,21 @@ _ARRAY: Final = 9
 
 
 class Typed(NamedTuple):
-    """A value, or the items of an array, with an explicit type: "u8" to "f64", "bool" or "string"."""
+    """A value with an explicit type, or the items of an array.
+
+    Attributes:
+        kind: "u8" to "f64", "bool" or "string".
+        value: the value, or the items.
+    """
 
     kind: str
     value: Item | Sequence[Item]
 
 
-# Values that are not Typed: bool and str as such, float as f32; int as the first of u32, i32, u64, i64 that holds it.
+#: Metadata by key. Values that are not `Typed`: bool and str as such, float as f32, int as the first of u32, i32, u64,
+#: i64 that holds it.
 Metadata = Mapping[str, Item | Sequence[Item] | Typed]
+#: Returns the bytes of a tensor.
 Data = Callable[[Tensor], bytes]
 
 

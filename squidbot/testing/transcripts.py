@@ -533,11 +533,11 @@ def _checks_refused_ids(store: TranscriptStore) -> None:
 # The check of a store that finds sessions by their records.
 
 
-class _Store(TranscriptStore, SupportsRecordSearch, Protocol):
+class RecordSearchStore(TranscriptStore, SupportsRecordSearch, Protocol):
     """A store of transcripts that finds sessions by records."""
 
 
-def check_finds(factory: Callable[[], _Store]) -> None:
+def check_finds(factory: Callable[[], RecordSearchStore]) -> None:
     """Check the promises of `SupportsRecordSearch`.
 
     Promised: any record of the kind, and any of its words, finds its session, once; nothing else does.
@@ -568,11 +568,11 @@ def check_finds(factory: Callable[[], _Store]) -> None:
 # The check of a store that searches many sessions at once.
 
 
-class _SearchingStore(TranscriptStore, SupportsSearchAcross, Protocol):
+class SearchAcrossStore(TranscriptStore, SupportsSearchAcross, Protocol):
     """A store of transcripts that searches many sessions at once."""
 
 
-def check_search_across(factory: Callable[[], _SearchingStore]) -> None:
+def check_search_across(factory: Callable[[], SearchAcrossStore]) -> None:
     """Check the promises of `SupportsSearchAcross`.
 
     Promised: what is found, its order and its scores are those of one session that has all the messages; pages share

@@ -71,9 +71,9 @@ def call(session: SessionTools, name: str, arguments: Mapping[str, object] | str
 
 
 def history_tool(form: str = "openai.chat") -> Any:  # noqa: ANN401  # as any SDK types it
-    """Return the definition of the tool `history` for a host to send.
+    """Return the definition of the tool `history`, to send to your model. `Session.call` answers its calls.
 
-    Forms are "openai.chat", "anthropic.messages" and "openai.responses".
+    `form` is "openai.chat", "anthropic.messages" or "openai.responses".
 
     Raises:
         ConfigError: the form is unknown.
@@ -82,9 +82,10 @@ def history_tool(form: str = "openai.chat") -> Any:  # noqa: ANN401  # as any SD
 
 
 def memory_tool(form: str = "openai.chat", *, write: bool = False, journal: bool = False) -> Any:  # noqa: ANN401  # as any SDK types it
-    """Return the definition of the tool `memory` for a host to send; without `write` it only searches.
+    """Return the definition of the tool `memory`, to send to your model. `Session.call` answers its calls.
 
-    With `journal` it has the category of journals.
+    `form` is as in `history_tool`. With `write`, the model may add facts; otherwise it only searches. With `journal`,
+    it can search the journal, too.
 
     Raises:
         ArgumentError: an argument has the wrong type.

@@ -46,9 +46,12 @@ _FROM_TEXT: Final[dict[str, Callable[[str], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a tool call: its text, and whether it is an error message for the model.
+    """The answer to a tool call.
 
-    `wants_room`: the call was valid, but the next request has no room for the smallest answer.
+    Attributes:
+        text: what to give to the model.
+        is_error: whether the text is an error message for the model.
+        wants_room: whether the call was valid, but the next request has no room for the smallest answer.
     """
 
     text: str
@@ -73,7 +76,7 @@ class Tool(NamedTuple):
 
     name: str
     description: str
-    arguments: Mapping[str, ToolSchema]
+    arguments: Mapping[str, Mapping[str, object]]
     acts: Mapping[str, Act]
     offered: Callable[[Settings], bool] = lambda _settings: True
     example: str = "{}"

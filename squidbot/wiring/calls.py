@@ -26,10 +26,10 @@ MOST_THREADS: Final = 32
 
 
 async def in_thread(act: Callable[Given, Value], /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
-    """Return the result of a call in a thread, with this task's context variables; the event loop goes on meanwhile.
+    """Call a function in a thread, and return its result. Meanwhile the event loop goes on.
 
-    If you cancel it, it does nothing if it has not begun, else it goes on to its end, and the next call of the same
-    session waits for it. At most 32 of these calls run at once.
+    The function has this task's context variables. If you cancel the call before it has begun, it does nothing.
+    Otherwise it goes on to its end, and the next call of the same session waits for it. At most 32 calls run at once.
 
     Raises:
         Exception: what the call raises.
@@ -38,7 +38,11 @@ async def in_thread(act: Callable[Given, Value], /, *args: Given.args, **kwargs:
 
 
 async def to_end(act: Callable[Given, Value], /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
-    """Do as `in_thread`, but if you cancel it, it goes on to its end nevertheless, and is cancelled then."""
+    """Do as `in_thread`, but if you cancel the call, wait for its end first, even if it has not begun.
+
+    Raises:
+        Exception: what the call raises.
+    """
     return await _called(act, args, kwargs, ends=True)
 
 

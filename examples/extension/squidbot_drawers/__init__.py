@@ -19,7 +19,6 @@ import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 
 if TYPE_CHECKING:
-    from squidbot.core.plan import PlanRecord
     from squidbot.hookspecs import Register
 
 
@@ -46,6 +45,6 @@ def on_event(event: squidbot.Event) -> None:
 
 
 @squidbot.hookimpl(priority=1)
-def compacted(plan: PlanRecord) -> None:
+def compacted(plan: squidbot.PlanRecord) -> None:
     """Say when less is sent, before other extensions do."""
     print(f"drawers: {plan.tokens_before} tokens before, {plan.tokens_after} after", file=sys.stderr)

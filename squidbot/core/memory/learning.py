@@ -533,7 +533,14 @@ class UnreadMessages(NamedTuple):
 
 
 class LearningResult(NamedTuple):
-    """The result of reading messages: facts stored, facts skipped, and why it failed, "" if it did not."""
+    """The result of reading messages for durable facts.
+
+    Attributes:
+        unread: the messages.
+        memories: the stored facts.
+        skipped: the facts that were not stored.
+        why: why it failed; "" on success.
+    """
 
     unread: UnreadMessages
     memories: tuple[Memory, ...] = ()

@@ -74,7 +74,18 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A fact to add: by whom, and the id of the memory that it replaces ("" for none)."""
+    """A fact to add.
+
+    Attributes:
+        text: the fact, as a sentence.
+        category: the group in which it is shown.
+        replaces: the id of the memory that it replaces; "" for none.
+        tags: words to list it by.
+        trust: who it is from.
+        speaker: the speaker's name; "" if unknown.
+        reason: why it is stored.
+        source: the messages or the file that it is from; None for the session's newest message.
+    """
 
     text: str
     category: FactCategory = "background"
@@ -113,7 +124,7 @@ MEMORY_PARTS: Final = parts(
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of one view of a store, as text.
+    """The durable facts of one scope, as text. `Engine.memories` returns it.
 
     Attributes:
         store: where they are.
@@ -148,7 +159,7 @@ class Memories:
 
     @takes(request=QUERY_PARTS, now=a_timestamp)
     def search(self, request: MemoryQuery, now: float) -> MemoryPage:
-        """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
+        """Search the facts, and return a page of them, best first, in groups. `now` is in seconds since 1970.
 
         Raises:
             RecallError: the query has no word or is too long, or limit or offset are out of range.
@@ -184,7 +195,9 @@ class Memories:
 
     @takes(text=text, limit=whole(0), now=a_timestamp)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
-        """Return at most `limit` memories that answer a text well enough, best first; none if it has no word.
+        """Return at most `limit` facts that answer a text well, best first; none if the text has no word.
+
+        `now` is in seconds since 1970.
 
         Raises:
             StoreError: the store failed.
@@ -211,7 +224,7 @@ class Memories:
 
     @takes(request=QUERY_PARTS, now=a_timestamp)
     def listed(self, request: MemoryQuery, now: float) -> MemoryPage:
-        """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
+        """Return a page of facts, newest first, in groups. `now` is in seconds since 1970.
 
         Raises:
             RecallError: limit is out of range, or there is no memory `after`.
@@ -246,7 +259,9 @@ class Memories:
 
     @takes(added=MEMORY_PARTS, now=a_timestamp)
     def add(self, added: NewMemory, now: float) -> MemoryPage:
-        """Store a memory, durably, without secrets; return its id, or that it was known.
+        """Store a fact, durably, without secrets. `now` is in seconds since 1970.
+
+        The page shows the fact, or the one that was known already.
 
         Raises:
             RecallError: the text has no word, is too long, or there is no memory that it can replace.
@@ -278,7 +293,7 @@ class Memories:
 
     @takes(memory_id=text, reason=text)
     def forget(self, memory_id: str, reason: str = "") -> MemoryPage:
-        """Remove a memory for good; the answer does not repeat its words.
+        """Remove a fact for good. The page does not repeat its words. `reason` is stored; do not repeat them there.
 
         Raises:
             RecallError: there is no such memory.
@@ -307,7 +322,7 @@ class Memories:
         return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
     def find(self, memory_id: str) -> Memory:
-        """Return the memory of an id as a model or a person writes it.
+        """Return the fact with an id, as a model or a person writes the id.
 
         Raises:
             RecallError: there is no such memory in this view.

@@ -98,7 +98,13 @@ NAME_CHARS = 60
 
 
 class PageExcerpt(NamedTuple):
-    """The part of a message on a page: characters `start` to `end` of the `whole` length of its body."""
+    """The part of a message on a page.
+
+    Attributes:
+        seq: the message.
+        start, end: the first character of its body on the page, and the first one behind.
+        whole: the length of its body in characters.
+    """
 
     seq: int
     start: int
@@ -307,8 +313,11 @@ MOST_CHARS = 200_000
 class HistoryHit(NamedTuple):
     """A message that was found.
 
-    `score` is 0 to 1, higher is better. `shown` says how it stands in the next request: "in view", "in view, cut", or
-    "" if it does not.
+    Attributes:
+        row: the message, as it is stored.
+        score: 0 to 1, higher is better.
+        snippet: the part of its text that matches.
+        shown: how the next request has it: "in view", "in view, cut", or "" if it does not.
     """
 
     row: StoredMessage

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 class Tensor(NamedTuple):
-    """One tensor: `shape` with the fastest dimension first (ne0, ne1, ...), `type_id` as GGUF numbers its types."""
+    """One tensor of a model file.
+
+    Attributes:
+        name: its name.
+        shape: the fastest dimension first (ne0, ne1, ...).
+        type_id: the number of its type in GGUF.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -429,7 +435,7 @@ class Loading:
         swa_full: whether sliding layers keep the whole window.
         n_gpu_layers: how many layers, the output counted as one, are on GPUs; -1: all.
         tensor_split: the devices' shares; (): by their free bytes.
-        n_outputs_max: for how many tokens of a batch logits are made; None: for all.
+        n_outputs_max: for how many tokens of a batch the model computes outputs; None: for all.
         n_rs_seq: further rows of recurrent state for each sequence.
     """
 

@@ -21,7 +21,12 @@ MOST_FRACTION: Final = 0.25
 
 
 class Document(NamedTuple):
-    """A document of a session: its name and its text."""
+    """A document of a session.
+
+    Attributes:
+        name: its name.
+        text: its text.
+    """
 
     name: str
     text: str

@@ -101,7 +101,13 @@ class GoalItem:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal; `by_call` as for an item, `ended`: "closed", "replaced", or empty while it is active."""
+    """A goal.
+
+    Attributes:
+        text: what it says.
+        by_call: whether a call has made or changed it, so that no marked line says all of it.
+        ended: "closed" or "replaced"; "" while it is active.
+    """
 
     text: str
     by_call: bool = False

@@ -70,7 +70,8 @@ class Snapshot:
         pins: how many records of pins there were, which say what was pinned.
         created_at: seconds since 1970 as the caller gave them; None if unknown.
         dropped: the numbers of the snapshots that are not kept any more since it was made.
-        number: of its record. place: how many automatic ones came before it. Both follow from its record's place.
+        number: the number of its record.
+        place: how many automatic ones came before it.
     """
 
     name: str

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 class Span(NamedTuple):
     """A run of messages that are sent the same way.
 
-    `how` is "verbatim", "slimmed", "recalled" (a copy of messages that count on their own), "summary" (then
-    `summary_id` names it) or "absent". `reason` says why it is not verbatim; `None` if it is.
+    Attributes:
+        first_seq, last_seq: the run, both ends included.
+        how: "verbatim", "slimmed", "recalled" (a copy of messages that count on their own), "summary" or "absent".
+        summary_id: the summary that is sent for it; None for none.
+        reason: why it is not sent word for word; None if it is.
     """
 
     first_seq: int

@@ -53,7 +53,13 @@ class ToolFailed(Exception):  # noqa: N818  # it is the tool's result for the mo
 
 @dataclass(frozen=True)
 class ScriptedCall:
-    """A tool call of the fake model. `name` is "look", or one of squidbot's tools."""
+    """A tool call of the fake model.
+
+    Attributes:
+        name: "look", or the name of one of squidbot's tools.
+        arguments: the arguments, by name.
+        call_id: the id of the call.
+    """
 
     name: str
     arguments: Mapping[str, object]
