@@ -31,7 +31,7 @@ STRANGE = re.compile(
     r"|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
 )
 # Who has no release yet installs from a clone: these say so, once, and how.
-OF_CLONES = {"README.md", "CONTRIBUTING.md", "docs/start.md", ".ci/run"}
+OF_CLONES = {"README.md", "CONTRIBUTING.md", "docs/hosts.md", "docs/start.md"}
 # Installs what the folder here holds.
 FROM_A_CLONE = re.compile(r"""['"`]\.\[[\w,.-]+\]""")
 
