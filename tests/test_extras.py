@@ -58,7 +58,7 @@ def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
     assert {*named} >= {"hermes", "langchain", "llm", "mcp", "openai-agents", "pydantic-ai", "llama-cpp"}
 
 
-def test_nothing_that_is_written_installs_somebody_else_s_squidbot() -> None:
+def test_nothing_that_is_written_has_an_index_asked_for_squidbot() -> None:
     """Our distribution is squidbot-context; the name of the import and the command is another project's there."""
     asked = {str(path): STRANGE.findall(path.read_text("utf-8")) for path in WRITTEN}
     assert {path: found for path, found in asked.items() if found} == {}

@@ -23,7 +23,7 @@ FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 # Those of Keep a Changelog.
 KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
-RELEASE = re.compile(r"\[([^\]]+)\](?: - (\d{4}-\d{2}-\d{2})( \[YANKED\])?)?")
+RELEASE = re.compile(r"(Unreleased|\d\S*)(?: - (\d{4}-\d{2}-\d{2})(?: \[YANKED\])?)?")
 
 
 def loaded(path: Path) -> dict[Any, Any]:
@@ -73,14 +73,14 @@ def test_changelog_has_known_headings_and_the_newest_on_top() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        "# Changelog\n\n## [0.1.0] - 2031-01-01\n\n### Added\n\n- One.\n",
-        "# Changelog\n\n## [Unreleased]\n\n### Improved\n\n- One.\n",
-        "# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n- One.\n\n### Added\n\n- Two.\n",
-        "# Changelog\n\n## [Unreleased]\n\n### Added\n",
-        "# Changelog\n\n## [Unreleased]\n\n## [0.1.0] - 2031-01-01\n\n## [0.2.0] - 2032-01-01\n",
-        "# Changelog\n\n## [Unreleased]\n\n## 0.1.0\n",
+        "# Changelog\n\n## 0.1.0 - 2031-01-01\n\n### Added\n\n- One.\n",
+        "# Changelog\n\n## Unreleased\n\n### Improved\n\n- One.\n",
+        "# Changelog\n\n## Unreleased\n\n### Fixed\n\n- One.\n\n### Added\n\n- Two.\n",
+        "# Changelog\n\n## Unreleased\n\n### Added\n",
+        "# Changelog\n\n## Unreleased\n\n## 0.1.0 - 2031-01-01\n\n## 0.2.0 - 2032-01-01\n",
+        "# Changelog\n\n## Unreleased\n\n## 0.1.0\n",
     ],
-    ids=["no Unreleased", "unknown kind", "order of kinds", "nothing in a kind", "oldest first", "no brackets"],
+    ids=["no Unreleased", "unknown kind", "order of kinds", "nothing in a kind", "oldest first", "no date"],
 )
 def test_a_changelog_that_breaks_the_conventions_fails(wrong: str) -> None:
     """Each of them by itself."""
