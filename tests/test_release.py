@@ -151,7 +151,7 @@ def test_metadata_says_what_pyproject_says(built: Archives) -> None:
 
 
 def test_long_description_is_readme_without_links_into_the_repository(built: Archives) -> None:
-    """On an index they would lead nowhere. Programs and their output stay as they are."""
+    """On an index they would lead nowhere; words stand for pictures. Programs and their output stay as they are."""
     told = metadata_of(built)
     page = told.description or ""
     assert told.description_content_type == "text/markdown"
@@ -160,7 +160,10 @@ def test_long_description_is_readme_without_links_into_the_repository(built: Arc
     assert fenced.findall(page) == fenced.findall(readme) != []
     links = re.findall(r"\]\(([^)]*)\)|(?:src|srcset|href)=\"([^\"]*)\"", fenced.sub("", page))
     assert [link for link in map("".join, links) if not link.startswith("https://")] == []
-    for text in re.findall(r"\[([^\]]+)\]\((?!https:)", fenced.sub("", readme)):
+    assert "<" not in re.sub(r"`[^`]*`", "", fenced.sub("", page))
+    for text in re.findall(r'\balt="([^"]*)"', readme) + re.findall(
+        r"\[([^\]]+)\]\((?!https:)", fenced.sub("", readme)
+    ):
         assert text in page
 
 
