@@ -30,7 +30,7 @@ STRANGE = re.compile(
     r"(?<![\w/.-])squidbot\["
     r"|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
 )
-# Who has no release yet installs from a clone: these say so, once, and how.
+# Who has no release yet installs from a clone: these say so, once, and how. Examples are in clones alone.
 OF_CLONES = {"README.md", "CONTRIBUTING.md", "docs/hosts.md", "docs/start.md"}
 # Installs what the folder here holds.
 FROM_A_CLONE = re.compile(r"""['"`]\.\[[\w,.-]+\]""")
@@ -74,7 +74,7 @@ def test_pages_install_as_after_a_release_and_readme_says_how_before_one() -> No
     """A reader of the site has no clone at hand, unless README or the first page told of it."""
     written = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in WRITTEN}
     from_clones = {name for name, text in written.items() if FROM_A_CLONE.search(text)}
-    assert from_clones - OF_CLONES == set()
+    assert {name for name in from_clones - OF_CLONES if not name.startswith("examples/")} == set()
     assert "README.md" in from_clones
 
 

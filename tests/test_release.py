@@ -151,7 +151,7 @@ def test_metadata_says_what_pyproject_says(built: Archives) -> None:
 
 
 def test_long_description_is_readme_without_links_into_the_repository(built: Archives) -> None:
-    """On an index they would lead nowhere; words stand for pictures. Programs and their output stay as they are."""
+    """On an index they would lead nowhere: files are named, words stand for pictures. What is fenced stays as it is."""
     told = metadata_of(built)
     page = told.description or ""
     assert told.description_content_type == "text/markdown"
