@@ -372,8 +372,9 @@ class _Connection(sqlite3.Connection):
     """A connection that goes with its owner: nothing is left to write, and since Python 3.13 it would warn."""
 
     def __del__(self) -> None:
-        """Close it, if its owner did not."""
-        self.close()
+        """Close it, if its owner did not; one that could not be opened needs no closing."""
+        with suppress(sqlite3.ProgrammingError):
+            self.close()
 
 
 def connect(path: str, busy_seconds: float) -> sqlite3.Connection:
