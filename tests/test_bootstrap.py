@@ -201,7 +201,9 @@ def test_load_says_what_to_install_when_a_package_is_missing(monkeypatch: pytest
     """A rank file needs tiktoken, which is an extra."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     monkeypatch.delitem(sys.modules, "squidbot.adapters.tiktoken", raising=False)
-    with pytest.raises(ConfigError, match=r"'tiktoken' cannot be imported: .*pip install '\.\[tiktoken\]' @ "):
+    with pytest.raises(
+        ConfigError, match=r"'tiktoken' cannot be imported: .*pip install 'squidbot-context\[tiktoken\]' @ "
+    ):
         squidbot.load({"budget": {"counter": "o200k_base.tiktoken"}})
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAPERS = ("README", "AGENTS", "CHANGELOG", "CONTRIBUTING", "SECURITY")
+PAGES = [*(ROOT / f"{name}.md" for name in PAPERS), *sorted((ROOT / "docs").rglob("*.md"))]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 EXPERTS = (ROOT / "docs" / "experts.md").read_text(encoding="utf-8")
 COMPACTION = (ROOT / "docs" / "compaction.md").read_text(encoding="utf-8")

@@ -133,7 +133,7 @@ def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch:
         assert isinstance(engine.wired.vector_index("", "m", 3), ExactIndex)
     with (
         squidbot.load({"memory": {"index": "faiss"}}) as engine,
-        pytest.raises(ConfigError, match=r"in your clone: pip install '\.\[faiss\]'"),
+        pytest.raises(ConfigError, match=r"pip install 'squidbot-context\[faiss\]'"),
     ):
         engine.wired.vector_index("", "m", 3)
 

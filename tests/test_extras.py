@@ -1,4 +1,4 @@
-"""Installing: by lines that every pip understands, from a clone, and never by a name that is somebody else's."""
+"""Installing: by lines that every pip understands, and never by a name that is somebody else's."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ ROOT = Path(__file__).parent.parent
 WRITTEN = [
     ROOT / "README.md",
     ROOT / "AGENTS.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / ".ci" / "run",
+    *(ROOT / ".github").rglob("*.yml"),
     *(ROOT / "docs").rglob("*.md"),
     *(path for folder in ("squidbot", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
 ]
-# What would have an index asked for `squidbot`, which is somebody else's: an extra of it, or its name behind a word
-# that installs. `squidbot-context` is ours.
-FROM_AN_INDEX = re.compile(
-    r"squidbot\[|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
+# Asks an index for `squidbot`: an extra of it, or its name behind a word that installs.
+STRANGE = re.compile(
+    r"(?<![\w/.-])squidbot\["
+    r"|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?!-context|[\w/.])"
 )
+# Who has no release yet installs from a clone: these say so, once, and how. Examples are in clones alone.
+OF_CLONES = {"README.md", "CONTRIBUTING.md", "docs/hosts.md", "docs/start.md"}
+# Installs what the folder here holds.
+FROM_A_CLONE = re.compile(r"""['"`]\.\[[\w,.-]+\]""")
 
 
 def test_the_wheel_has_the_extras_that_are_named_and_they_have_no_underscores() -> None:
@@ -43,7 +50,7 @@ def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
     named: list[str] = []
     for path in WRITTEN:
         text = path.read_text("utf-8")
-        lines = re.findall(r"(?:\.|squidbot-context)\[([\w,.-]+)\]'", text)
+        lines = re.findall(r"['`](?:\.|squidbot-context)\[([\w,.-]+)\]", text)
         beside = re.findall(r"--extra ([\w.-]+)|\b(?:the )?extras? `([\w.-]+)`", text)
         found = [name for line in lines for name in line.split(",")] + ["".join(pair) for pair in beside]
         assert {*found} <= {*EXTRAS, "x"}, path  # x: the rule in AGENTS.md
@@ -52,13 +59,23 @@ def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
 
 
 def test_nothing_that_is_written_has_an_index_asked_for_squidbot() -> None:
-    """Its name there is somebody else's; the distribution has another one."""
-    asked = {str(path): FROM_AN_INDEX.findall(path.read_text("utf-8")) for path in WRITTEN}
+    """Our distribution is squidbot-context; the name of the import and the command is another project's there."""
+    asked = {str(path): STRANGE.findall(path.read_text("utf-8")) for path in WRITTEN}
     assert {path: found for path, found in asked.items() if found} == {}
-    for wrong in ("pip install squidbot", "pip install -U 'squidbot[llm]'", "uv add squidbot", "uvx squidbot"):
-        assert FROM_AN_INDEX.search(wrong)
+    for wrong in ("pip install squidbot", "pip install -U 'squidbot[llm]'", "uv add squidbot", "uvx squidbot chat"):
+        assert STRANGE.search(wrong), wrong
+    for right in ("pip install 'squidbot-context[llm]'", "uv add squidbot-context", "pip install ./squidbot"):
+        assert not STRANGE.search(right), right
     example = tomllib.loads((ROOT / "examples" / "extension" / "pyproject.toml").read_text("utf-8"))
     assert example["project"]["dependencies"] == []
+
+
+def test_pages_install_as_after_a_release_and_readme_says_how_before_one() -> None:
+    """A reader of the site has no clone at hand, unless README or the first page told of it."""
+    written = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in WRITTEN}
+    from_clones = {name for name, text in written.items() if FROM_A_CLONE.search(text)}
+    assert {name for name in from_clones - OF_CLONES if not name.startswith("examples/")} == set()
+    assert "README.md" in from_clones
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -66,8 +83,8 @@ def test_what_is_missing_is_named_with_what_installs_it(extra: str) -> None:
     """By the name that settings and imports have, too."""
     found = extra_of(extra.replace("-", "_"))
     assert found == extra
-    assert command(found) == f"in your clone: pip install '.[{extra}]'"
-    assert missing(found) == f"the extra {extra} is missing; in your clone: pip install '.[{extra}]'"
+    assert command(found) == f"pip install 'squidbot-context[{extra}]'"
+    assert missing(found) == f"the extra {extra} is missing: pip install 'squidbot-context[{extra}]'"
     assert extra_of(f"{extra}_of_mine") is None
 
 

@@ -492,7 +492,8 @@ class Wire:
         with self._failures(path), self._open(path, body, self._patience.first_seconds) as (answer, line):
             left = MOST_BYTES
             while text := answer.readline(left + 1):
-                line.settimeout(self._patience.gap_seconds)
+                if not answer.isclosed():  # since Python 3.13 it is, and the socket too, once its last byte is read
+                    line.settimeout(self._patience.gap_seconds)
                 left -= len(text)
                 if left < 0:
                     raise LLMError("unusable", f"the answer of {self.url}{path} never ends")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from squidbot.adapters.common.packages import command
 from squidbot.chat.screen import bar, used_of
 from squidbot.cli.open_store import OpenStore
 from squidbot.cli.printer import Printer
@@ -260,10 +261,10 @@ class Demo:
         _tell(
             page,
             "How to get squidbot in your own program:",
-            "In your clone, install it for your host, and add the line below.",
+            "Install it for your host, and add the line below.",
         )
         for host in HOSTS:
-            page.say(f"{host.name}: pip install '.[{host.extra}]'", "bold", "  ")
+            page.say(f"{host.name}: {command(host.extra)}", "bold", "  ")
             page.say(host.line, "", "    ")
         _tell(page, "Squidbot is in squidbot.plugins.langchain, .openai_agents and .pydantic_ai.")
         _tell(page, "Or write the loop yourself, around your call of the model:")

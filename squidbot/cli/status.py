@@ -54,8 +54,8 @@ CHECKED_BYTES = 64 * 2**20
 MOST_SESSIONS = 1_000
 # Removing the other package deletes files that it shares with ours, so reinstalling restores them.
 STRANGE = (
-    "is an unrelated package with the same import name: `pip uninstall squidbot`, then in your clone: "
-    "`pip install --force-reinstall --no-deps .`"
+    "is an unrelated package with the same import name: `pip uninstall squidbot`, then "
+    f"`pip install --force-reinstall --no-deps {DISTRIBUTION}`, or the same with `.` in your clone"
 )
 # Whose facts programs use, with the name of this machine's person.
 WHOSE = (
@@ -440,7 +440,7 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
         return False, missing(host.extra)
     for name, least in host.needs.items():
         if name not in versions:
-            return False, f"{name} is missing; {host.command}"
+            return False, f"{name} is missing: {host.command}"
         if _numbers(versions[name]) < _numbers(least):
             return False, f"{name} {versions[name]} is installed, {least} or newer is needed; {host.command}"
     if host.extra in _SWITCHED:

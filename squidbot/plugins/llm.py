@@ -1,6 +1,6 @@
 """squidbot in llm: a plugin for the command and the library. It does nothing until you turn it on.
 
-    llm install '.[llm]'     # in your clone of squidbot
+    llm install 'squidbot-context[llm]'
     llm squidbot on --budget 8000
     llm chat -m any-model -T Squidbot
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sqlite3
 import tempfile
 import tracemalloc
+import warnings
+import weakref
 from contextlib import closing
 from dataclasses import fields, replace
 from itertools import count
@@ -249,3 +252,17 @@ def test_a_damaged_record_keeps_no_other_session_from_being_found(tmp_path: Path
         file.execute("UPDATE records SET body = ? WHERE session = 1", (body,))
     with SqliteStore(path) as store:
         assert store.sessions_with("told", ['"own7"']) == ["whole"]
+
+
+def test_a_store_that_is_dropped_closes_its_file(tmp_path: Path) -> None:
+    """Whoever keeps an engine to the end of a program need not close it: since Python 3.13 that would warn."""
+    store = SqliteStore(tmp_path / "a.db")
+    store.append("s", 0, [made_message(0)])
+    dropped = weakref.ref(store)
+    gc.collect()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        del store
+        gc.collect()
+    assert dropped() is None
+    assert warned == []

@@ -103,7 +103,7 @@ def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
     """Whoever needs it comes by `builtin`."""
     monkeypatch.setitem(sys.modules, "yaml", None)
     monkeypatch.delitem(sys.modules, "squidbot.adapters.yaml", raising=False)
-    with pytest.raises(ConfigError, match=r"notes/x.yml needs YAML.*pip install '\.\[yaml\]'"):
+    with pytest.raises(ConfigError, match=r"notes/x.yml needs YAML.*pip install 'squidbot-context\[yaml\]'"):
         read_yaml("a: 1", "notes/x.yml")
     with pytest.raises(ConfigError, match=r"notes/x.yml needs YAML"):
         write_yaml({}, "notes/x.yml")

@@ -84,7 +84,7 @@ def test_demo_undoes_the_compaction_and_ends_with_the_hosts(played: str) -> None
     assert before[0] < undone[0] <= undone[1] == before[1]
     end = " ".join(played.partition("your own program")[2].split())
     for host in HOSTS:
-        assert f"pip install '.[{host.extra}]'" in end
+        assert f"pip install 'squidbot-context[{host.extra}]'" in end
         assert host.line in end
     assert "session.assemble(" in end
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
-MENDED = "in your clone: pip install '.[langchain]'"
+MENDED = "pip install 'squidbot-context[langchain]'"
 
 
 @pytest.fixture(autouse=True)
@@ -145,13 +145,13 @@ def test_what_is_too_old_or_missing_is_told_with_what_mends_it(version_of: Calla
     assert one["reason"] == f"langchain 1.3.9 is installed, 1.4 or newer is needed; {MENDED}"
     version_of("langchain", "1.10.0rc1")
     version_of("langgraph", None)
-    assert found()["langchain"]["reason"] == f"langgraph is missing; {MENDED}"
+    assert found()["langchain"]["reason"] == f"langgraph is missing: {MENDED}"
     version_of("langchain", None)
     one = found()["langchain"]
     assert [each["version"] for each in one["needs"]] == [None, None]
-    assert one["reason"] == f"the extra langchain is missing; {MENDED}"
+    assert one["reason"] == f"the extra langchain is missing: {MENDED}"
     printed = " ".join(CliRunner().invoke(main, ["status", "--all"]).stdout.split())
-    assert f"LangChain: not installed the extra langchain is missing; {MENDED}" in printed
+    assert f"LangChain: not installed the extra langchain is missing: {MENDED}" in printed
 
 
 def test_a_store_that_can_t_be_read_hides_nothing_else() -> None:

@@ -225,4 +225,4 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("--store", "mem.db")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
-    assert line.endswith("; the extra mcp is missing; in your clone: pip install '.[mcp]'")
+    assert line.endswith("; the extra mcp is missing: pip install 'squidbot-context[mcp]'")

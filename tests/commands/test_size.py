@@ -270,7 +270,7 @@ def test_verify_sets_llama_cpp_beside_it(tmp_path: Path) -> None:
 def test_verify_says_what_it_needs(tmp_path: Path) -> None:
     """Which package, and how to get it; nothing is half said."""
     done = sized(offline_chat_model(tmp_path / "tiny.gguf"), "--verify", code=1)
-    assert "in your clone: pip install '.[llama-cpp]'" in done.stderr
+    assert "pip install 'squidbot-context[llama-cpp]'" in done.stderr
 
 
 @pytest.mark.parametrize("fitting", [0, 1, 2, 16, 17, 31, 64])

@@ -264,7 +264,7 @@ def test_status_names_how_to_begin_where_no_host_is_installed(monkeypatch: pytes
     """One way of several, and the demo."""
     monkeypatch.setattr(status, "_version", lambda _: None)
     printed = " ".join(shown().stdout.split())
-    assert "pip install '.[langchain]'" in printed
+    assert "pip install 'squidbot-context[langchain]'" in printed
     assert "squidbot chat --demo" in printed
 
 

@@ -186,7 +186,7 @@ def test_a_missing_package_is_named(store: str, monkeypatch: pytest.MonkeyPatch)
     result = run("--store", store)
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
-    assert line.endswith("; the extra view is missing; in your clone: pip install '.[view]'")
+    assert line.endswith("; the extra view is missing: pip install 'squidbot-context[view]'")
 
 
 def test_a_browser_opens_only_before_a_person(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(folder: Path, monkeypatch
         "request",
     )
     assert said.startswith("squidbot: the language model 'anthropic' cannot be imported: ")
-    assert said.endswith("; in your clone: pip install '.[anthropic]' @ squidbot.toml.summary.llm")
+    assert said.endswith("is missing: pip install 'squidbot-context[anthropic]' @ squidbot.toml.summary.llm")
 
 
 def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_chat_names_the_package_of_its_model_that_is_missing(folder: Path, monke
         monkeypatch.delitem(sys.modules, module)
     said = line(folder, "[models.a]\nadapter = 'openai'\n", "chat", "--print", "hi")
     assert said.startswith("squidbot: the runtime 'openai' cannot be imported: ")
-    assert said.endswith("; in your clone: pip install '.[openai]' @ squidbot.toml.models['a']")
+    assert said.endswith("is missing: pip install 'squidbot-context[openai]' @ squidbot.toml.models['a']")
 
 
 def test_status_names_an_adapter_that_nobody_offers(folder: Path) -> None:

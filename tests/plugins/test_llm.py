@@ -318,6 +318,6 @@ def test_without_a_conversation_nothing_is_kept(tmp_path: Path) -> None:
 
 
 def test_llm_finds_the_plugin_by_its_entry_point() -> None:
-    """C18: as `llm install squidbot` leaves it."""
+    """C18: as `llm install` leaves it."""
     named = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["llm"]
     assert [EntryPoint(name, value, "llm").load() for name, value in named.items()] == [plugin]

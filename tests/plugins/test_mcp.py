@@ -513,6 +513,6 @@ def test_a_plugin_without_its_host_names_the_extra() -> None:
     """C18, and importing squidbot imports no host."""
     code = "import sys; sys.modules['mcp'] = None\nimport squidbot.plugins.mcp"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100)
-    assert "the extra mcp is missing; in your clone: pip install '.[mcp]'" in ended.stderr
+    assert "the extra mcp is missing: pip install 'squidbot-context[mcp]'" in ended.stderr
     code = "import sys, squidbot, squidbot.cli\nassert 'mcp' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -406,9 +406,7 @@ def test_open_counter_names_the_extra_where_the_package_is_missing(
 ) -> None:
     """What to install is said; nothing is fetched."""
     monkeypatch.setitem(sys.modules, "squidbot.adapters.tiktoken", None)
-    with pytest.raises(
-        ConfigError, match=r"needs the package tiktoken; the extra tiktoken is missing; in your clone: "
-    ):
+    with pytest.raises(ConfigError, match=r"needs the package tiktoken; the extra tiktoken is missing: "):
         open_counter(ranks(tmp_path / "cl100k_small.tiktoken"))
 
 

@@ -291,7 +291,8 @@ def test_replay_alone_needs_no_comparison() -> None:
 # Words that figures to be shared may have: ours, and none of a conversation.
 WORDS = re.compile(
     r"(?:[a-z_]+|summary\+user|tool \d+|note \d+|policy \d+|m\d+(?:-m\d+)?|squidbot [a-z]+|"
-    r"send everything|last 40 messages|trim every turn|summarize at 80 %|\d+\.\d+\.\d+|"
+    r"send everything|last 40 messages|trim every turn|summarize at 80 %|"
+    r"\d+\.\d+\.\d+(?:\.dev\d+(?:\+g[0-9a-f]+)?(?:\.d\d+)?)?|"
     r"cut to head and tail: it was oversized, or its pair is missing|left out|high-water|cold-cache|"
     r"[a-z]+-changed|too large on arrival: cut to head and tail|"
     r"notes stand for these messages, to keep the request within its window|"

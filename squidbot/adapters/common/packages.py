@@ -1,6 +1,7 @@
 """The name of the distribution, its extras, and how to install one.
 
-There is no release yet, and `squidbot` on the package index is another project: so every hint names the clone.
+`squidbot` on the package index is another project: so every hint names our distribution. Where squidbot is installed,
+also from a clone, pip and uv add an extra's packages to what is there, and fetch no other squidbot.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
 
 
 def command(extra: Extra) -> str:
-    """Return the command that installs an extra, and where to run it."""
-    return f"in your clone: pip install '.[{extra}]'"
+    """Return the command that installs an extra, however squidbot itself was installed."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def missing(extra: Extra) -> str:
     """Return the message that an extra is missing."""
-    return f"the extra {extra} is missing; {command(extra)}"
+    return f"the extra {extra} is missing: {command(extra)}"
 
 
 def how_to_get(encoding: str) -> str:

@@ -368,16 +368,27 @@ def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that goes with its owner: nothing is left to write, and since Python 3.13 it would warn."""
+
+    def __del__(self) -> None:
+        """Close it, if its owner did not; one that could not be opened needs no closing."""
+        with suppress(sqlite3.ProgrammingError):
+            self.close()
+
+
 def connect(path: str, busy_seconds: float) -> sqlite3.Connection:
     """Return a connection that returns bytes for texts and begins no transaction."""
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, factory=_Connection
+    )
     connection.text_factory = bytes
     return connection
 
 
 def _read_only(path: str, busy_seconds: float = 0.0, flags: str = "") -> sqlite3.Connection:
     uri = f"{Path(path).as_uri()}?mode=ro{flags}"
-    return sqlite3.connect(uri, uri=True, timeout=busy_seconds, check_same_thread=False)
+    return sqlite3.connect(uri, uri=True, timeout=busy_seconds, check_same_thread=False, factory=_Connection)
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:

@@ -83,7 +83,7 @@ def _unpacker(path: Path) -> Callable[[bytes], object]:
     try:
         ormsgpack = importlib.import_module("ormsgpack")
     except ImportError as error:
-        wrong = "needs ormsgpack, which comes with LangGraph: in your clone, pip install '.[langchain]'"
+        wrong = "needs ormsgpack, which comes with LangGraph: pip install 'squidbot-context[langchain]'"
         raise TranscriptError(str(path), None, wrong) from error
 
     # A message stands in every checkpoint behind it, byte for byte.

@@ -28,7 +28,9 @@ def python_that_says(folder: Path, script: str) -> str:
 def test_a_package_that_is_missing_is_named_with_what_installs_it(tmp_path: Path) -> None:
     """The child says that it can't import it; the parent never needs it."""
     python = python_that_says(tmp_path, "raise ModuleNotFoundError(\"No module named 'llama_cpp'\")")
-    with pytest.raises(SizingError, match=r"No module named 'llama_cpp'; .* pip install '\.\[llama-cpp\]'$"):
+    with pytest.raises(
+        SizingError, match=r"No module named 'llama_cpp'; .* pip install 'squidbot-context\[llama-cpp\]'$"
+    ):
         verify(tmp_path / "model.gguf", [Loading()], python=python)
 
 

@@ -163,7 +163,7 @@ def test_read_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """The package that reads blobs, or the tables."""
     path = saved(tmp_path / "a.db", ("t", "1", [ASK]))
     monkeypatch.setitem(sys.modules, "ormsgpack", None)
-    with pytest.raises(TranscriptError, match=r"pip install .\.\[langchain\]"):
+    with pytest.raises(TranscriptError, match=r"pip install .squidbot-context\[langchain\]"):
         langgraph.read(path)
     with closing(sqlite3.connect(tmp_path / "b.db")) as database:
         database.execute("CREATE TABLE checkpoints (a)")
