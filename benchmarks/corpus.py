@@ -40,7 +40,7 @@ __all__ = ["WINDOWS", "Amount", "measure"]
 WINDOWS = (8_000, 16_000, 32_000, 128_000)
 # The cost of a call; names kept that were last seen so many tokens ago; the user's own messages. `users` counts those
 # that programs wrote in the user's role as well.
-COST, RECALL, OLD_RECALL, OWN, P99 = "cost", "> 8K", "> 32K", "own words", "p99 ms"
+COST, NEAR_RECALL, RECALL, OLD_RECALL, OWN, P99 = "cost", "> 2K", "> 8K", "> 32K", "own words", "p99 ms"
 # What the issue of quality asks for at 32,000 tokens: of the median, and of the worst tenth.
 _BAR_WINDOW, _P99_MS = 32_000, 100.0
 _ASKED = {"balanced": (2_500, (0.96, 0.85), (0.90, 0.70)), "coherence": (4_500, (0.99, 0.92), (0.95, 0.80))}
@@ -69,6 +69,7 @@ class Score(NamedTuple):
     policy: str
     agent: str
     cost: float
+    near_recall: float | None
     recall: float | None
     old_recall: float | None
     own: float | None
@@ -176,7 +177,7 @@ def _score(  # noqa: PLR0913, PLR0917  # what is counted beside the tally
 ) -> Score:
     recall, kept = tally.nlr, (tally.own_verbatim, tally.users_verbatim)
     counts = tally.breaks, tally.over, tally.pairs_broken, under, refused
-    return Score(policy, path.name, tally.bite, recall[8_000], recall[32_000], *kept, *counts, late)
+    return Score(policy, path.name, tally.bite, recall[2_000], recall[8_000], recall[32_000], *kept, *counts, late)
 
 
 def _real(ranks: Path | None) -> TokenCounter | None:
@@ -190,7 +191,7 @@ def _real(ranks: Path | None) -> TokenCounter | None:
 def _row(scores: Sequence[Score]) -> dict[str, float | None]:
     """Return the figures of a policy by their columns."""
     row: dict[str, float | None] = {COST: statistics.median(score.cost for score in scores)}
-    for column, name in ((RECALL, "recall"), (OLD_RECALL, "old_recall"), (OWN, "own")):
+    for column, name in ((NEAR_RECALL, "near_recall"), (RECALL, "recall"), (OLD_RECALL, "old_recall"), (OWN, "own")):
         row[column], row[f"{column} tenth"] = _spread(getattr(score, name) for score in scores)
     for name in ("users", "breaks"):
         row[name] = statistics.median(getattr(score, name) for score in scores)
