@@ -20,6 +20,12 @@
 | hosts    | what is added to a model call of each host, beside the host without squidbot |
 | alone    | what `hosts` runs of hermes, in a process of its own |
 | rivals   | squidbot in hosts beside what these ship themselves: time, room, what is still known |
+| corpus   | recorded sessions of many agents: what each strategy costs and keeps, and other managers |
+| managers | those other managers: libraries' own code |
+| carry    | what stays over a compaction, beside the vendor's own summary |
+| fetch    | a command of its own: brings the data from where it is published (`data.toml`) |
+| published | reads files as others publish them |
+| page, fronts | a command of its own: makes docs/benchmarks.md and its pictures from `figures.json` |
 | agents   | agent programs of hosts, with a model that answers at once |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | calibration | bounds beside the bill, with what reports teach and without |

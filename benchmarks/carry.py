@@ -1,8 +1,8 @@
-"""What stays over a compaction: squidbot's view beside the summary that a vendor's model really wrote, at the same size.
+"""What stays over a compaction: squidbot's view beside the summary that a vendor's model wrote, at the same size.
 
 A case is a session of a coding agent, cut where the agent itself compacted (`benchmarks.fetch` brings them): `before`,
-`carried` (the texts that it went on with), `after`. Of what the agent writes in its next 40 calls, as far as it can only
-have it from before, each row has the share that still stands in it:
+`carried` (the texts that it went on with), `after`. Of what the agent writes in its next 40 calls, and can only have
+from before, each row has the share that still stands in it:
 
 - literals: names, paths, hashes and numbers: what has to be exact;
 - words: rare plain words of its texts. They count only within a sentence, two of whose words nearby are among the 150

@@ -97,15 +97,20 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
         for score in scores:
             agent, domain = agents.get(score.agent, (score.agent.rstrip("0123456789-"), ""))
             groups.setdefault(f"{agent} ({domain})" if domain else agent, []).append(score)
-        for name, group in list(groups.items())[: None if len(groups) > 2 else 1]:  # noqa: PLR2004  # all, and one agent
+        # A single agent needs no table of its own.
+        for name, group in groups.items() if len(groups) > 1 + 1 else [("", scores)]:
             rows, talks = _rows(group)
-            title = f"{name + ': ' if name else ''}{talks} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
+            title = f"{talks} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
             lines = tuple((policy, tuple(row.values())) for policy, row in rows.items())
             about = {"window": window, "group": name, "sessions": talks}
-            result.tables.append(Table(title, tuple(next(iter(rows.values()))), lines, about))
+            result.tables.append(
+                Table(f"{name}: {title}" if name else title, tuple(next(iter(rows.values()))), lines, about)
+            )
             if not name:
                 result.drawings += _front(window, rows)
-                result.bars += [bar for each in _ASKED for bar in _bars(each, rows[each])] if window == _BAR_WINDOW else []
+                result.bars += (
+                    [bar for each in _ASKED for bar in _bars(each, rows[each])] if window == _BAR_WINDOW else []
+                )
     if amount.rivals and missing():
         result.remarks.append(f"not installed: {', '.join(missing())}")
     return result

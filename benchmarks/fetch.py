@@ -9,7 +9,6 @@ reads from another server, or from a folder by a `file:` address.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tomllib

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MANAGERS", "Manager", "available", "missing"]
 
+# A text that opens a request can be larger than a small window: whatever is sent with it exceeds that.
+_LEAST_TOKENS: Final = 100
 # When Strands compacts before a call, and how LangChain's pages set up theirs; shares of the budget, and messages.
 _STRANDS_FRACTION, _LANGCHAIN_FRACTION, _LANGCHAIN_KEEPS = 0.7, 0.8, 20
 
@@ -79,8 +81,8 @@ class Manager(RollingSummary):
 
     @property
     def room_tokens(self) -> int:
-        """The budget without the texts that open every request."""
-        return self.budget_tokens - self.bound(self.lead)
+        """The budget without the texts that open every request; libraries accept no budget below 1."""
+        return max(_LEAST_TOKENS, self.budget_tokens - self.bound(self.lead))
 
     def tokens(self, blocks: Iterable[RequestBlock]) -> int:
         """Return what blocks cost."""
@@ -233,7 +235,7 @@ class DeepAgents(LangChainTrim):
         except ContextOverflowError:
             return self.of(sent)
         if isinstance(answered, ExtendedModelResponse):
-            update = dict(answered.command.update or {})
+            update = dict((answered.command and answered.command.update) or {})
             changed = {each.id: each for each in update.pop("messages", ())}
             self.state = [changed.get(each.id, each) for each in self.state]
             self._told |= update
@@ -341,7 +343,7 @@ class StrandsSummary(StrandsWindow):
 
         class StandIn(SummarizingConversationManager):  # type: ignore[misc, unused-ignore]  # untyped where missing
             def _generate_summary(self, messages: list[Any], _agent: object) -> Any:  # noqa: ANN401  # a message
-                text = outer.summarized(outer._flat(messages))  # noqa: SLF001  # the class around it
+                text = outer.summarized(outer._flat(messages))  # the class around it
                 return {"role": "user", "content": [{"text": text}]}
 
         return StandIn()
@@ -376,7 +378,9 @@ class OpenAITrimmer(Manager):
             self.items.append({**output, "key": key})
             return
         self.items.append({"role": block.role, "content": block.text, "key": key})
-        calls = ({"type": "function_call", "call_id": each, "name": "tool", "arguments": "{}"} for each in block.tool_calls)
+        calls = (
+            {"type": "function_call", "call_id": each, "name": "tool", "arguments": "{}"} for each in block.tool_calls
+        )
         self.items += calls
 
     def blocks(self) -> list[RequestBlock]:
@@ -494,4 +498,3 @@ def _has(each: type[Manager]) -> bool:
         return find_spec(each.package) is not None
     except ModuleNotFoundError:
         return False
-

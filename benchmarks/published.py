@@ -58,7 +58,9 @@ def compaction(contents: Sequence[bytes], _select: object) -> str:
     session = _session(contents[0])
     at = next(place for place, one in enumerate(session.messages) if one.is_summary)
     codec, entries = CODECS[session.codec], session.messages
-    said = [[_bare(each) for each in _chat(codec, codec.to_message(one.value))] for one in entries[: at + 1 + _MOST_AFTER]]
+    said = [
+        [_bare(each) for each in _chat(codec, codec.to_message(one.value))] for one in entries[: at + 1 + _MOST_AFTER]
+    ]
     before = [each for step in said[:at] for each in step]
     users = [_text(one) for one in before if one["role"] == "user"]
     case = {

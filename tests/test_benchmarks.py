@@ -40,15 +40,7 @@ ALL = [
     "ticks",
 ]
 # What is measured where it is named.
-NAMED = ["corpus", "recall", "servers"]
-
-
-# Another manager: it writes figures as a script of rivals does.
-OTHERS = """
-import json, pathlib, sys
-row = {"bite": 7, "nlr": {"8000": 0.1, "32000": None}, "users": 0.2, "breaks": 1, "over": 0, "pairs": 0}
-pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({"keeps nothing": row}))
-"""
+NAMED = ["corpus", "carry", "recall", "servers"]
 
 
 class Ran(NamedTuple):
@@ -85,24 +77,45 @@ def test_benchmarks_measure_what_is_named_or_every_part(run: Ran) -> None:
 
 
 def test_recorded_sessions_are_scored_under_each_strategy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The example, beside another manager by a script: a row each, the front drawn, most own words kept, none over."""
-    script = tmp_path / "others.py"
-    script.write_text(OTHERS, encoding="utf-8")
+    """The example, beside other managers: a row each, the front drawn, most own words kept, none over."""
     figures = tmp_path / "figures.json"
-    sessions = ["--sessions", str(ROOT / "examples"), "--rivals", str(script), "--json", str(figures)]
+    sessions = ["--sessions", str(ROOT / "examples"), "--rivals", "--json", str(figures)]
     assert main(["--tiny", "--only", "corpus", "--window", "8000", *sessions]) == 0
-    (table,) = json.loads(figures.read_text(encoding="utf-8"))["parts"][0]["tables"]
-    assert list(table["rows"]) == ["coherence", "balanced", "speed", "keeps nothing"]
+    measured = json.loads(figures.read_text(encoding="utf-8"))
+    (table,) = measured["parts"][0]["tables"]
+    assert list(table["rows"])[:5] == ["coherence", "balanced", "speed", "send everything", "last 40 messages"]
     for name in ("coherence", "balanced", "speed"):
         row = table["rows"][name]
         assert row["cost"] > 500
         assert row["> 8K"] > 0.5
         assert row["own words"] > 0.8
         assert row["over"] == row["parted"] == row["under"] == row["refused"] == 0
-    assert table["rows"]["keeps nothing"]["cost"] == 7
+    assert table["rows"]["send everything"]["over"] > 0
+    assert table["about"] == {"window": 8_000, "group": "", "sessions": 1}
+    assert measured["date"] >= "2026"
+    assert measured["versions"]["tiktoken"]
     printed = capsys.readouterr().out
     assert "Front at 8,000 tokens" in printed
-    assert "a coherence, b balanced, c speed, d keeps nothing" in printed
+    assert "a coherence, b balanced, c speed, d send everything" in printed
+
+
+def test_parts_are_named_with_commas(tmp_path: Path) -> None:
+    """Parts come in the order in which they are named, from one option or several."""
+    figures = tmp_path / "figures.json"
+    nowhere = ["--data", str(tmp_path), "--json", str(figures)]
+    assert main(["--tiny", "--only", "carry,recall", "--only", "corpus", *nowhere]) == 0
+    parts = json.loads(figures.read_text(encoding="utf-8"))["parts"]
+    assert [part["part"] for part in parts] == ["carry", "recall", "corpus"]
+    assert all(part["remarks"] for part in parts)
+
+
+def test_a_part_that_there_is_not_ends_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped part measures nothing."""
+    with pytest.raises(SystemExit):
+        main(["--only", "turn,carrry"])
+    said = capsys.readouterr().err
+    assert "'carrry'" in said
+    assert "carry" in said.replace("carrry", "")
 
 
 @pytest.mark.slow

@@ -1,0 +1,447 @@
+"""Makes docs/benchmarks.md and its pictures from measured figures: `python -m benchmarks.page [FIGURES.json ...]`.
+
+Files that `python -m benchmarks --json FILE` wrote replace what is known of their parts in `figures.json`; without
+any, page and pictures are made again from what is known. Of the page only the places between marks change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.fetch import catalogue
+from benchmarks.fronts import SCHEMES, Group, Point, bars, front
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["FIGURES", "PAGE", "main", "merged", "pictures", "with_figures"]
+
+FIGURES: Final = Path(__file__).with_name("figures.json")
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+_MARK: Final = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PARTS: Final = ("corpus", "carry", "recall", "hosts", "turn")
+OURS: Final = ("coherence", "balanced", "speed")
+# Which names count, by how long ago they stood in the conversation: those of the longest age that a group has.
+AGES: Final = {"> 8K": "8,000", "> 2K": "2,000"}
+KINDS: Final = {"literals": "exact names", "words": "meaning", "users": "the user's words"}
+VIEWS: Final = {
+    "V": "Claude's own summary",
+    "N1": "squidbot, same size",
+    "N2": "squidbot, twice the size",
+    "M1": "squidbot with a model, same size",
+    "V+": "squidbot's hook added to the summary",
+}
+SEARCH: Final = "squidbot, no model"
+_BY_SIZE: Final = "% with all evidence in so many tokens"
+_ADDRESS: Final = "https://github.com"
+
+Runs = dict[str, dict[str, Any]]
+
+
+def merged(known: Runs, measured: Mapping[str, Any]) -> Runs:
+    """Return what is known of parts with what was measured now; of the corpus, windows that were not stay."""
+    runs = dict(known)
+    head = {key: measured[key] for key in ("date", "commit", "machine", "versions")}
+    for part in measured["parts"]:
+        name = part["part"]
+        if name not in PARTS or not part["tables"]:
+            continue
+        tables = part["tables"]
+        windows = {table.get("about", {}).get("window") for table in tables}
+        stay = [
+            each for each in runs.get(name, {}).get("tables", ()) if each.get("about", {}).get("window") not in windows
+        ]
+        if name == "corpus":
+            tables = [*stay, *tables]
+        elif name == "recall":
+            tables = [each for each in tables if each["title"].endswith(_BY_SIZE)]
+        runs[name] = {**head, "tables": tables, "remarks": part["remarks"]}
+    return runs
+
+
+def with_figures(page: str, runs: Runs) -> str:
+    """Return a page with its figures between the marks."""
+    return _MARK.sub(lambda found: found[1] + "\n".join(BLOCKS[found[2]](runs)) + "\n" + found[3], page)
+
+
+def pictures(runs: Runs) -> Iterator[tuple[str, str]]:
+    """Yield each picture with the name of its file."""
+    for scheme in SCHEMES:
+        for window in _windows(runs):
+            yield f"front-{window}-{scheme}.svg", front(_front_title(window), _groups(runs, window), scheme)
+        if "carry" in runs:
+            yield f"carry-{scheme}.svg", bars(CARRY_TITLE, _carry_bars(runs), "squidbot", scheme)
+        if "recall" in runs:
+            yield f"recall-{scheme}.svg", bars(RECALL_TITLE, _recall_bars(runs), "squidbot", scheme)
+
+
+CARRY_TITLE: Final = "What stays over a compaction: median (bar) and worst tenth (tick)"
+RECALL_TITLE: Final = "Questions whose whole evidence is found within 1,000 tokens (share)"
+
+
+def _front_title(window: int) -> str:
+    return f"A window of {window:,} tokens: cost of a call (right) and names kept (up)"
+
+
+# -- corpus ------------------------------------------------------------------------------------------------------------
+
+
+def _tables(runs: Runs, window: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield the groups of a window: name, conversations, rows by policy. All sessions come first."""
+    for table in runs.get("corpus", {}).get("tables", ()):
+        about = table["about"]
+        if about["window"] == window:
+            yield about["group"], about["sessions"], table["rows"]
+
+
+def _windows(runs: Runs) -> list[int]:
+    return sorted({table["about"]["window"] for table in runs.get("corpus", {}).get("tables", ())})
+
+
+def _age(rows: Mapping[str, Mapping[str, float | None]]) -> str:
+    return next((age for age in AGES if rows["balanced"][age] is not None), "")
+
+
+def _groups(runs: Runs, window: int) -> list[Group]:
+    made = []
+    for name, talks, rows in _tables(runs, window):
+        if age := _age(rows):
+            head = f"{name or 'all'}, {talks}" + ("" if age == "> 8K" else ", names > 2K")
+            made.append(Group(head, [_point(policy, row, age) for policy, row in rows.items()]))
+    return made
+
+
+def _point(policy: str, row: Mapping[str, float], age: str) -> Point:
+    return Point(_named(policy), row["cost"], row[age], policy in OURS, bool(row["over"] or row["parted"]))
+
+
+def _named(policy: str) -> str:
+    return f"squidbot {policy}" if policy in OURS else policy
+
+
+def corpus(runs: Runs) -> Iterator[str]:
+    """Yield a picture and a table for each window, then a table by agents."""
+    for window in _windows(runs):
+        yield from (f"### {window:,} tokens", "")
+        yield from _picture(f"front-{window}", _front_title(window))
+        yield ""
+        _, talks, rows = next(_tables(runs, window))
+        yield f'All {talks} conversations. "Kept" is the share of needed names last seen more than 8,000 tokens ago.'
+        yield ""
+        yield "| manager | cost | kept: median | worst tenth | user's words: median | worst tenth | over the window |"
+        yield "|---|---:|---:|---:|---:|---:|---:|"
+        for policy, row in sorted(rows.items(), key=lambda item: item[1]["cost"]):
+            kept = [row[key] for key in ("> 8K", "> 8K tenth", "own words", "own words tenth")]
+            name = f"**{_named(policy)}**" if policy in OURS else policy
+            yield f"| {name} | {row['cost']:,.0f} | {' | '.join(map(_share, kept))} | {row['over']:,.0f} |"
+        yield ""
+    yield from _by_agent(runs)
+
+
+def _by_agent(runs: Runs) -> Iterator[str]:
+    yield from ("### By agent and domain", "")
+    yield "squidbot's `balanced` strategy beside another manager: of those that never exceed the window, the one that"
+    yield "keeps the most names."
+    yield ""
+    ours = "squidbot: cost | kept | worst tenth"
+    yield f"| window | agent (domain) | conversations | {ours} | the other | its cost | kept | worst tenth |"
+    yield "|---:|---|---:|---:|---:|---:|---|---:|---:|---:|"
+    for window in _windows(runs):
+        for name, talks, rows in _tables(runs, window):
+            age = _age(rows)
+            if not name or not age:
+                continue
+            within = {
+                each: row for each, row in rows.items() if each not in OURS and not row["over"] and row[age] is not None
+            }
+            best = max(within, key=lambda each: within[each][age], default="")
+            own = rows["balanced"]
+            theirs = [best, _cost(within[best]["cost"]), *_pair(within[best], age)] if best else ["none"] + ["-"] * 3
+            cells = [f"{window:,}", name, str(talks), _cost(own["cost"]), *_pair(own, age), *theirs]
+            yield f"| {' | '.join(cells)} |"
+    yield from (
+        "",
+        "Where conversations are too short for 8,000 tokens, names last seen more than 2,000 tokens ago count.",
+    )
+
+
+def _pair(row: Mapping[str, float | None], age: str) -> list[str]:
+    return [_share(row[age]), _share(row[f"{age} tenth"])]
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _cost(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+# -- carry -------------------------------------------------------------------------------------------------------------
+
+
+def _carry_rows(runs: Runs) -> dict[str, dict[str, float | None]]:
+    rows: dict[str, dict[str, float | None]] = runs["carry"]["tables"][0]["rows"]
+    return rows
+
+
+def _carry_bars(runs: Runs) -> dict[str, dict[str, tuple[float, float | None]]]:
+    rows = _carry_rows(runs)
+    return {
+        text: {VIEWS[name]: (row[kind] or 0.0, row[f"{kind} tenth"]) for name, row in rows.items()}
+        for kind, text in KINDS.items()
+    }
+
+
+def carry(runs: Runs) -> Iterator[str]:
+    """Yield the picture and the table."""
+    if "carry" not in runs:
+        return
+    yield from _picture("carry", CARRY_TITLE)
+    yield ""
+    yield f"| after the compaction | {' | '.join(f'{text}: median | worst tenth' for text in KINDS.values())} |"
+    yield "|---|" + "---:|" * (2 * len(KINDS))
+    for name, row in _carry_rows(runs).items():
+        cells = [_share(row[key]) for kind in KINDS for key in (kind, f"{kind} tenth")]
+        yield f"| {VIEWS[name]} | {' | '.join(cells)} |"
+
+
+# -- recall ------------------------------------------------------------------------------------------------------------
+
+
+def _recall_tables(runs: Runs) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    for table in runs["recall"]["tables"]:
+        if table["title"].endswith(_BY_SIZE):
+            yield table["title"].partition(":")[0], table["rows"]
+
+
+def _recall_bars(runs: Runs) -> dict[str, dict[str, tuple[float, float | None]]]:
+    made: dict[str, dict[str, tuple[float, float | None]]] = {}
+    for title, rows in _recall_tables(runs):
+        values = {name: row["1,000"]["value"] / 100 for name, row in rows.items() if row.get("1,000")}
+        made[title] = {name: (value, None) for name, value in values.items()}
+    return made
+
+
+def recall(runs: Runs) -> Iterator[str]:
+    """Yield the picture, and a table for each set."""
+    if "recall" not in runs:
+        return
+    yield from _picture("recall", RECALL_TITLE)
+    for title, rows in _recall_tables(runs):
+        sizes = list(next(iter(rows.values())))
+        yield from ("", f"{title}: percent, with 95 % intervals over conversations", "")
+        yield f"| search | {' | '.join(f'{size} tokens' for size in sizes)} |"
+        yield "|---|" + "---:|" * len(sizes)
+        for name, row in rows.items():
+            cells = [_interval(row[size]) for size in sizes]
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _interval(value: Mapping[str, float] | None) -> str:
+    return "-" if value is None else f"{value['value']:.0f} ({value['low']:.0f} to {value['high']:.0f})"
+
+
+# -- hosts and turns ---------------------------------------------------------------------------------------------------
+
+
+def hosts(runs: Runs) -> Iterator[str]:
+    """Yield what each host's call takes longer."""
+    if "hosts" not in runs:
+        return
+    yield "| host | messages before | more ms | without squidbot, ms | with squidbot, 99 in 100 below, ms |"
+    yield "|---|---:|---:|---:|---:|"
+    for table in runs["hosts"]["tables"]:
+        name = table["title"].removeprefix("A turn in ").partition(",")[0]
+        for size in next(iter(table["rows"].values())):
+            keys = ("more, wall ms, p50", "without, wall ms, p50", "with squidbot, wall ms, p99")
+            cells = [f"{table['rows'][key][size]:.1f}" for key in keys]
+            yield f"| {name} | {size} | {' | '.join(cells)} |"
+
+
+TURNS: Final = {
+    "fresh: open, assemble, encode, CPU ms": "open a session and make a request",
+    "  floor, new connection, CPU ms": "plain SQLite: open, read the same rows",
+    "warm: assemble, CPU ms": "make the next request",
+    "  floor, CPU ms": "plain SQLite: read the same rows",
+    "record an exchange, CPU ms": "store a question and its answer",
+    "  bare insert, CPU ms": "plain SQLite: insert the same bytes",
+    "event (assemble with a new plan), CPU ms": "make a request that compacts",
+}
+
+
+def turn(runs: Runs) -> Iterator[str]:
+    """Yield CPU times by window and stored messages."""
+    for table in runs.get("turn", {}).get("tables", ()):
+        sizes = list(next(iter(table["rows"].values())))
+        yield from (f"{table['title']}: CPU milliseconds, medians", "")
+        yield f"| | {' | '.join(f'{size} messages' for size in sizes)} |"
+        yield "|---|" + "---:|" * len(sizes)
+        for key, text in TURNS.items():
+            if key in table["rows"]:
+                cells = [_milliseconds(table["rows"][key][size]) for size in sizes]
+                yield f"| {text} | {' | '.join(cells)} |"
+        yield ""
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+# -- where squidbot loses ----------------------------------------------------------------------------------------------
+
+
+def loses(runs: Runs) -> Iterator[str]:
+    """Yield all places where another one is better, by the figures."""
+    yield from _cheaper(runs)
+    yield from _carry_loses(runs)
+    yield from _recall_loses(runs)
+    yield from _slower(runs)
+
+
+def _cheaper(runs: Runs) -> Iterator[str]:
+    lines = []
+    for window in _windows(runs):
+        for name, _, rows in _tables(runs, window):
+            age = _age(rows)
+            for policy, row in rows.items() if age else ():
+                if policy in OURS or row["over"] or row[age] is None:
+                    continue
+                if not any(rows[each]["cost"] <= row["cost"] and rows[each][age] >= row[age] for each in OURS):
+                    lines.append((window, name or "all", policy, row, rows["speed"], age))
+    if not lines:
+        return
+    yield from (
+        "**Cheaper.** No strategy of squidbot is both as cheap and as complete as these, which stay in the window:",
+        "",
+    )
+    yield "| window | agent (domain) | manager | cost | kept | squidbot `speed`: cost | kept |"
+    yield "|---:|---|---|---:|---:|---:|---:|"
+    for window, name, policy, row, ours, age in lines:
+        cells = [
+            f"{window:,}",
+            name,
+            policy,
+            _cost(row["cost"]),
+            _share(row[age]),
+            _cost(ours["cost"]),
+            _share(ours[age]),
+        ]
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _carry_loses(runs: Runs) -> Iterator[str]:
+    if "carry" not in runs:
+        return
+    rows = _carry_rows(runs)
+    for name in VIEWS:
+        for kind, text in KINDS.items():
+            for key, which in ((kind, "median"), (f"{kind} tenth", "worst tenth")):
+                ours, theirs = rows.get(name, {}).get(key), rows["V"][key]
+                if name != "V" and ours is not None and theirs is not None and ours < theirs:
+                    yield (
+                        f"- **Compaction, {text}, {which}.** {VIEWS[name]}: {ours:.2f}; "
+                        f"Claude's own summary: {theirs:.2f}."
+                    )
+
+
+def _recall_loses(runs: Runs) -> Iterator[str]:
+    if "recall" not in runs:
+        return
+    for title, rows in _recall_tables(runs):
+        ours = rows[SEARCH]
+        for name, row in rows.items():
+            if name.startswith(("squidbot", "perfect")):
+                continue
+            for size, value in row.items():
+                if value and ours[size] and value["value"] >= ours[size]["value"]:
+                    head = f"- **Search, {title.partition(',')[0]}, {size} tokens.**"
+                    yield f"{head} squidbot: {ours[size]['value']:.0f} %; {name}: {value['value']:.0f} %."
+
+
+def _slower(runs: Runs) -> Iterator[str]:
+    more = [
+        (value, table["title"].removeprefix("A turn in ").partition(",")[0], size)
+        for table in runs.get("hosts", {}).get("tables", ())
+        for size, value in table["rows"]["more, wall ms, p50"].items()
+    ]
+    if more:
+        least, most = min(more), max(more)
+        yield (
+            f"- **Time.** A call takes longer than without squidbot in every host: from {least[0]:.1f} ms ({least[1]}, "
+            f"{least[2]} messages) to {most[0]:.1f} ms ({most[1]}, {most[2]} messages)."
+        )
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def machine(runs: Runs) -> Iterator[str]:
+    """Yield where and when each part was measured."""
+    yield "| part | date | commit | machine | Python, SQLite |"
+    yield "|---|---|---|---|---|"
+    for part in PARTS:
+        if part in runs:
+            run, one = runs[part], runs[part]["machine"]
+            what = (
+                f"{one['processor'] or one['system']}, {one['processors']} processors, {one['memory'] / 2**30:.0f} GiB"
+            )
+            yield f"| {part} | {run['date']} | `{run['commit'][:12]}` | {what} | {one['python']}, {one['sqlite']} |"
+    found = {name: version for part in PARTS for name, version in runs.get(part, {}).get("versions", {}).items()}
+    yield from ("", f"Packages: {', '.join(f'{name} {version}' for name, version in sorted(found.items()))}.")
+
+
+def data(_runs: Runs) -> Iterator[str]:
+    """Yield where the data is from."""
+    yield "| repository | commit | licence | what | files |"
+    yield "|---|---|---|---|---:|"
+    made = catalogue()
+    for source in dict.fromkeys(each.source for each in made):
+        files = {name for each in made if each.source == source for name, _ in each.files}
+        link = f"[{source.repository}]({_ADDRESS}/{source.repository})"
+        yield f"| {link} | `{source.commit[:12]}` | {source.licence} | {source.what} | {len(files)} |"
+
+
+BLOCKS: Final[Mapping[str, Callable[[Runs], Iterable[str]]]] = {
+    "corpus": corpus,
+    "carry": carry,
+    "recall": recall,
+    "hosts": hosts,
+    "turn": turn,
+    "loses": loses,
+    "machine": machine,
+    "data": data,
+}
+
+
+def _picture(name: str, words: str) -> Iterator[str]:
+    yield "<picture>"
+    yield f'  <source media="(prefers-color-scheme: dark)" srcset="pictures/{name}-dark.svg">'
+    yield f'  <img alt="{words}" src="pictures/{name}-light.svg">'
+    yield "</picture>"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make page and pictures; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description="Make docs/benchmarks.md again.")
+    parser.add_argument("figures", nargs="*", type=Path, metavar="FIGURES", help="files of python -m benchmarks --json")
+    args = parser.parse_args(arguments)
+    runs: Runs = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.is_file() else {}
+    for path in args.figures:
+        runs = merged(runs, json.loads(path.read_text(encoding="utf-8")))
+    FIGURES.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+    folder = PAGE.with_name("pictures")
+    for name, drawn in pictures(runs):
+        (folder / name).write_text(drawn, encoding="utf-8")
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), runs), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
