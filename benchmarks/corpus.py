@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.fetch import catalogue
 from benchmarks.managers import available, missing
@@ -82,6 +82,10 @@ class Score(NamedTuple):
     p99_ms: float | None = None
 
 
+_MEASURED = ("cost", "near_recall", "recall", "old_recall", "own", "users")
+_COUNTED = ("breaks", "over", "parted", "under", "refused")
+
+
 def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     """Replay the sessions under each strategy, and what else there is."""
     result = Result("corpus")
@@ -93,12 +97,12 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     agents = {made.to.rpartition("/")[2]: (made.agent, made.domain) for made in catalogue()}
     for window in amount.windows:
         scores = _scores(paths, window, amount, progress)
-        groups = {"": scores}
+        groups = {"": _by_file(scores)}
         for score in scores:
             agent, domain = agents.get(score.agent, (score.agent.rstrip("0123456789-"), ""))
             groups.setdefault(f"{agent} ({domain})" if domain else agent, []).append(score)
         # A single agent needs no table of its own.
-        for name, group in groups.items() if len(groups) > 1 + 1 else [("", scores)]:
+        for name, group in groups.items() if len(groups) > 1 + 1 else [("", groups[""])]:
             rows, talks = _rows(group)
             title = f"{talks} sessions at {window:,} tokens: cost in input tokens a call, medians and worst tenths"
             lines = tuple((policy, tuple(row.values())) for policy, row in rows.items())
@@ -114,6 +118,22 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     if amount.rivals and missing():
         result.remarks.append(f"not installed: {', '.join(missing())}")
     return result
+
+
+def _by_file(scores: Sequence[Score]) -> list[Score]:
+    """Return one score for each policy and file: a hundred short conversations count as one recording."""
+    files: dict[tuple[str, str], list[Score]] = {}
+    for score in scores:
+        files.setdefault((score.policy, score.agent), []).append(score)
+    return [_together(group) for group in files.values()]
+
+
+def _together(scores: Sequence[Score]) -> Score:
+    """Return medians of what is measured, sums of what is counted, and the latest decision."""
+    values: dict[str, Any] = {name: _spread(getattr(score, name) for score in scores)[0] for name in _MEASURED}
+    values |= {name: sum(getattr(score, name) for score in scores) for name in _COUNTED}
+    late = max((score.p99_ms for score in scores if score.p99_ms is not None), default=None)
+    return scores[0]._replace(**values, p99_ms=late)
 
 
 def _rows(scores: Sequence[Score]) -> tuple[dict[str, dict[str, float | None]], int]:

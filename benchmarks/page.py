@@ -28,7 +28,7 @@ PARTS: Final = ("corpus", "carry", "recall", "hosts", "turn")
 OURS: Final = ("coherence", "balanced", "speed")
 # Which names count, by how long ago they stood in the conversation: those of the longest age that a group has.
 AGES: Final = {"> 8K": "8,000", "> 2K": "2,000"}
-KINDS: Final = {"literals": "exact names", "words": "meaning", "users": "the user's words"}
+KINDS: Final = {"literals": "exact names", "words": "rare words", "users": "the user's words"}
 VIEWS: Final = {
     "V": "Claude's own summary",
     "N1": "squidbot, same size",
@@ -36,6 +36,7 @@ VIEWS: Final = {
     "M1": "squidbot with a model, same size",
     "V+": "squidbot's hook added to the summary",
 }
+EVERYTHING: Final = "send everything"
 SEARCH: Final = "squidbot, no model"
 _BY_SIZE: Final = "% with all evidence in so many tokens"
 _ADDRESS: Final = "https://github.com"
@@ -131,7 +132,7 @@ def corpus(runs: Runs) -> Iterator[str]:
         yield from _picture(f"front-{window}", _front_title(window))
         yield ""
         _, talks, rows = next(_tables(runs, window))
-        yield f'All {talks} conversations. "Kept" is the share of needed names last seen more than 8,000 tokens ago.'
+        yield f'All {talks} recordings. "Kept" is the share of needed names last seen more than 8,000 tokens ago.'
         yield ""
         yield "| manager | cost | kept: median | worst tenth | user's words: median | worst tenth | over the window |"
         yield "|---|---:|---:|---:|---:|---:|---:|"
@@ -156,6 +157,8 @@ def _by_agent(runs: Runs) -> Iterator[str]:
             age = _age(rows)
             if not name or not age:
                 continue
+            if not rows[EVERYTHING]["over"]:
+                continue
             within = {
                 each: row for each, row in rows.items() if each not in OURS and not row["over"] and row[age] is not None
             }
@@ -166,6 +169,7 @@ def _by_agent(runs: Runs) -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
     yield from (
         "",
+        "Conversations that fit into the window whole are left out.",
         "Where conversations are too short for 8,000 tokens, names last seen more than 2,000 tokens ago count.",
     )
 
@@ -299,41 +303,56 @@ def _milliseconds(value: float | None) -> str:
 def loses(runs: Runs) -> Iterator[str]:
     """Yield all places where another one is better, by the figures."""
     yield from _cheaper(runs)
+    yield from _worst(runs)
     yield from _carry_loses(runs)
     yield from _recall_loses(runs)
     yield from _slower(runs)
 
 
 def _cheaper(runs: Runs) -> Iterator[str]:
+    """Yield the managers within the window that no strategy of ours outdoes both in cost and in names kept."""
     lines = []
     for window in _windows(runs):
+        groups = list(_tables(runs, window))
+        found = [(name or "all", policy) for name, _, rows in groups for policy in _unbeaten(rows)]
+        for policy in dict.fromkeys(each for _, each in found):
+            agents = [name for name, each in found if each == policy]
+            _, _, rows = next(each for each in groups if (each[0] or "all") == agents[0])
+            cells = [f"{window:,}", policy, "; ".join(agents), *_brief(rows, policy), *_brief(rows, "speed")]
+            lines.append(f"| {' | '.join(cells)} |")
+    if lines:
+        yield "**Cheaper, or more complete.** No strategy of squidbot costs as little and keeps as much as these managers."
+        yield "They stay within the window. The figures are of the first group named."
+        yield ""
+        yield "| window | manager | where | its cost | kept | squidbot `speed`: cost | kept |"
+        yield "|---:|---|---|---:|---:|---:|---:|"
+        yield from (*lines, "")
+
+
+def _unbeaten(rows: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    age = _age(rows)
+    for policy, row in rows.items() if age else ():
+        if policy in OURS or row["over"] or row["parted"] or row[age] is None:
+            continue
+        if not any(rows[each]["cost"] <= row["cost"] and rows[each][age] >= row[age] for each in OURS):
+            yield policy
+
+
+def _brief(rows: Mapping[str, Mapping[str, float]], policy: str) -> list[str]:
+    return [_cost(rows[policy]["cost"]), _share(rows[policy][_age(rows)])]
+
+
+def _worst(runs: Runs) -> Iterator[str]:
+    """Yield where the worst tenth of another manager within the window is above that of each strategy of ours."""
+    for window in _windows(runs):
         for name, _, rows in _tables(runs, window):
-            age = _age(rows)
-            for policy, row in rows.items() if age else ():
-                if policy in OURS or row["over"] or row[age] is None:
-                    continue
-                if not any(rows[each]["cost"] <= row["cost"] and rows[each][age] >= row[age] for each in OURS):
-                    lines.append((window, name or "all", policy, row, rows["speed"], age))
-    if not lines:
-        return
-    yield from (
-        "**Cheaper.** No strategy of squidbot is both as cheap and as complete as these, which stay in the window:",
-        "",
-    )
-    yield "| window | agent (domain) | manager | cost | kept | squidbot `speed`: cost | kept |"
-    yield "|---:|---|---|---:|---:|---:|---:|"
-    for window, name, policy, row, ours, age in lines:
-        cells = [
-            f"{window:,}",
-            name,
-            policy,
-            _cost(row["cost"]),
-            _share(row[age]),
-            _cost(ours["cost"]),
-            _share(ours[age]),
-        ]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+            key = f"{_age(rows)} tenth"
+            known = {each: row[key] for each, row in rows.items() if _age(rows) and row[key] is not None}
+            others = {each: known[each] for each in known if each not in OURS and not rows[each]["over"]}
+            best, ours = max(others, key=lambda each: others[each], default=""), [known[each] for each in OURS if known]
+            if best and others[best] > max(ours):
+                head = f"- **Worst tenth, {name or 'all'}, {window:,} tokens.**"
+                yield f"{head} squidbot: {max(ours):.2f}; {best}: {others[best]:.2f}."
 
 
 def _carry_loses(runs: Runs) -> Iterator[str]:

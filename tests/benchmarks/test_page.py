@@ -46,7 +46,7 @@ def test_each_part_says_when_and_on_what_it_was_measured(runs: Runs) -> None:
 
 def row(cost: float, kept: float, over: int = 0) -> dict[str, float]:
     """Return figures of a policy."""
-    return {"cost": cost, "> 8K": kept, "> 2K": kept, "over": over}
+    return {"cost": cost, "> 8K": kept, "> 2K": kept, "> 8K tenth": kept / 2, "over": over, "parted": 0}
 
 
 def measured(window: int, rows: dict[str, dict[str, float]]) -> dict[str, Any]:
@@ -69,6 +69,15 @@ def test_a_manager_that_is_cheaper_is_named() -> None:
     rows = {name: row(100, 0.9) for name in ("coherence", "balanced", "speed")}
     rows |= {"cheap": row(50, 0.1), "worse": row(200, 0.5), "over": row(10, 1.0, over=3)}
     text = "\n".join(loses(merged({}, measured(8_000, rows))))
-    assert "| cheap | 50 | 0.10 | 100 | 0.90 |" in text
+    assert "| 8,000 | cheap | all | 50 | 0.10 | 100 | 0.90 |" in text
     assert "worse" not in text
     assert "| over |" not in text
+    assert "Worst tenth" not in text
+
+
+def test_a_manager_whose_worst_tenth_is_better_is_named() -> None:
+    """Beside the best of ours."""
+    rows = {name: row(100, 0.9) for name in ("coherence", "balanced", "speed")}
+    rows["even"] = {**row(200, 0.5), "> 8K tenth": 0.48}
+    text = "\n".join(loses(merged({}, measured(16_000, rows))))
+    assert text == "- **Worst tenth, all, 16,000 tokens.** squidbot: 0.45; even: 0.48."
