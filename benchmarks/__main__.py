@@ -45,7 +45,6 @@ from benchmarks import (
 )
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
-from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,8 +165,9 @@ class Run(NamedTuple):
 
     def carry(self) -> Result:
         """Measure what stays over a compaction."""
-        counter = self._counter() or builtin_counter("classes")
-        amount = carry.Amount(self._folder("compactions"), self.sizes.sessions, counter.count)
+        counter = self._counter()
+        count, unit = (counter.count, self._ranks.stem) if counter and self._ranks else (None, "")
+        amount = carry.Amount(self._folder("compactions"), self.sizes.sessions, count, unit)
         return carry.measure(amount, self.progress)
 
     def recall(self) -> Result:
@@ -209,7 +209,8 @@ class Run(NamedTuple):
 
     @property
     def _ranks(self) -> Path | None:
-        return self.ranks or (RANKS if RANKS.exists() else None)
+        known = (self.data / "tokenizers" / RANKS.name, RANKS)
+        return self.ranks or next((path for path in known if path.is_file()), None)
 
     @property
     def _window(self) -> int:

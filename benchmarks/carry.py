@@ -22,11 +22,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import squidbot
-from benchmarks.report import Bar, Result, Table
+from benchmarks.report import OWN_COUNT, Bar, Result, Table
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.carryover import CarriedMessage, carryover
 from squidbot.core.messages import Completion
-from squidbot.core.tokens.counters import TEMPLATE_TOKENS
+from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
 from squidbot.core.view.steps import categorized
 from squidbot.replay.metrics import literals_in
 
@@ -56,11 +56,15 @@ _ENOUGH_FRACTION, _MOST_WINDOWS = 0.97, 12
 
 
 class Amount(NamedTuple):
-    """What is measured: the first `cases` of a folder, None for no folder; `count` counts tokens."""
+    """What is measured: the first `cases` of a folder, None for no folder.
+
+    `tokens_of` counts tokens in a `unit`; None: squidbot's own count.
+    """
 
     folder: Path | None
     cases: int
-    count: Callable[[str], int]
+    tokens_of: Callable[[str], int] | None = None
+    unit: str = ""
 
 
 class _Vendor:
@@ -91,14 +95,15 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
     if not paths:
         result.remarks.append("not measured: name a folder that has compactions with --data")
         return result
-    found: dict[str, list[dict[str, float | None]]] = {}
+    count, found = amount.tokens_of or builtin_counter("classes").count, dict[str, list[dict[str, float | None]]]()
+    result.remarks.append(f"Tokens are {amount.unit or OWN_COUNT}.")
     for number, path in enumerate(paths, 1):
         progress(f"carry: {number} of {len(paths)}")
         case = json.loads(path.read_text(encoding="utf-8"))
-        wanted, limit = needed(case), _cost(case["carried"], amount.count)
-        for name, texts in _views(case, limit, amount.count):
+        wanted, limit = needed(case), _cost(case["carried"], count)
+        for name, texts in _views(case, limit, count):
             if texts is not None:
-                found.setdefault(name, []).append(held(texts, case, wanted, amount.count))
+                found.setdefault(name, []).append(held(texts, case, wanted, count))
     lines = []
     for name, each in found.items():
         spread = {kind: _spread([one[kind] for one in each]) for kind in KINDS}

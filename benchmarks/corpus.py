@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.fetch import catalogue
 from benchmarks.managers import available, missing
-from benchmarks.report import Bar, Result, Table
+from benchmarks.report import OWN_COUNT, Bar, Result, Table
 from squidbot.core.settings import STRATEGIES
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, builtin_counter
 from squidbot.replay.metrics import Ruler
@@ -115,6 +115,7 @@ def measure(amount: Amount, progress: Callable[[str], None]) -> Result:
                 result.bars += (
                     [bar for each in _ASKED for bar in _bars(each, rows[each])] if window == _BAR_WINDOW else []
                 )
+    result.remarks.append(f"Tokens are {amount.ranks.stem if amount.ranks else OWN_COUNT}.")
     if amount.rivals and missing():
         result.remarks.append(f"not installed: {', '.join(missing())}")
     return result

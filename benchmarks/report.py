@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Bar", "Interval", "Progress", "Result", "Table", "as_json", "as_text"]
+__all__ = ["OWN_COUNT", "Bar", "Interval", "Progress", "Result", "Table", "as_json", "as_text"]
 
 # What stands in figures beside squidbot.
 PACKAGES = (
     "deepagents", "langchain", "langchain-core", "langgraph", "llm", "openai-agents", "pydantic-ai-harness",
     "pydantic-ai-slim", "strands-agents", "tiktoken",
 )  # fmt: skip
+# How tokens are counted where no tokenizer's ranks are known.
+OWN_COUNT = "squidbot's own count"
 # Longer heads of columns are wrapped, in characters.
 HEAD = 18
 
