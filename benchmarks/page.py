@@ -113,7 +113,7 @@ def _age(rows: Mapping[str, Mapping[str, float | None]]) -> str:
 def _groups(runs: Runs, window: int) -> list[Group]:
     made = []
     for name, talks, rows in _tables(runs, window):
-        if age := _age(rows):
+        if (age := _age(rows)) and rows[EVERYTHING]["over"]:
             head = f"{name.partition(' (')[0] or 'all'}, {talks}" + ("" if age == "> 8K" else " (names > 2K)")
             made.append(Group(head, [_point(policy, rows, age) for policy in rows]))
     return made
