@@ -216,7 +216,7 @@ def _real(ranks: Path | None) -> TokenCounter | None:
 
 def _row(scores: Sequence[Score]) -> dict[str, float | None]:
     """Return the figures of a policy by their columns."""
-    row: dict[str, float | None] = {COST: statistics.median(score.cost for score in scores)}
+    row: dict[str, float | None] = {COST: _spread(score.cost or None for score in scores)[0]}
     for column, name in ((NEAR_RECALL, "near_recall"), (RECALL, "recall"), (OLD_RECALL, "old_recall"), (OWN, "own")):
         row[column], row[f"{column} tenth"] = _spread(getattr(score, name) for score in scores)
     for name in ("users", "breaks"):

@@ -144,12 +144,14 @@ def corpus(runs: Runs) -> Iterator[str]:
         yield f"{talks} recordings of {_recordings()}."
         yield '"Kept" is the share of needed names that were last seen more than 8,000 tokens ago.'
         yield ""
-        yield "| manager | cost | kept: median | worst tenth | user's words: median | worst tenth | over | parted |"
-        yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+        words = "user's words: median | worst tenth"
+        yield f"| manager | cost | kept: median | worst tenth | {words} | over | parted | refused |"
+        yield "|---|" + "---:|" * 8
         for policy, row in sorted(rows.items(), key=lambda item: item[1]["cost"]):
             kept = [row[key] for key in ("> 8K", "> 8K tenth", "own words", "own words tenth")]
             name = f"**{_named(policy)}**" if policy in OURS else policy
-            cells = [name, _cost(row["cost"]), *map(_share, kept), _cost(row["over"]), _cost(row["parted"])]
+            cells = [name, _cost(row["cost"]), *map(_share, kept)]
+            cells += [_cost(row[each]) for each in ("over", "parted", "refused")]
             yield f"| {' | '.join(cells)} |"
         yield ""
     yield from _by_agent(runs)
@@ -278,16 +280,15 @@ def hosts(runs: Runs) -> Iterator[str]:
     """Yield what each host's call takes longer."""
     if "hosts" not in runs:
         return
-    yield "| host | messages before | more ms | without squidbot, ms | with squidbot, 99 in 100 below, ms |"
-    yield "|---|---:|---:|---:|---:|"
+    yield "| host | messages before | more CPU milliseconds a call, median |"
+    yield "|---|---:|---:|"
     for table in runs["hosts"]["tables"]:
         name = table["title"].removeprefix("A turn in ").partition(",")[0]
         for size in next(iter(table["rows"].values())):
-            keys = ("more, wall ms, p50", "without, wall ms, p50", "with squidbot, wall ms, p99")
-            cells = [f"{table['rows'][key][size]:.1f}" for key in keys]
-            yield f"| {name} | {size} | {' | '.join(cells)} |"
+            yield f"| {name} | {size} | {table['rows'][MORE][size]:.1f} |"
 
 
+MORE: Final = "more, CPU ms, p50"
 TURNS: Final = {
     "fresh: open, assemble, encode, CPU ms": "open a session and make a request",
     "  floor, new connection, CPU ms": "plain SQLite: open, read the same rows",
@@ -324,6 +325,7 @@ def loses(runs: Runs) -> Iterator[str]:
     """Yield all places where another one is better, by the figures."""
     yield from _cheaper(runs)
     yield from _worst(runs)
+    yield from _refused(runs)
     yield from _carry_loses(runs)
     yield from _recall_loses(runs)
     yield from _slower(runs)
@@ -375,6 +377,17 @@ def _worst(runs: Runs) -> Iterator[str]:
                 yield f"{head} squidbot: {max(ours):.2f}; {best}: {others[best]:.2f}."
 
 
+def _refused(runs: Runs) -> Iterator[str]:
+    """Yield where a text that opens every request leaves no room, so that squidbot sends none."""
+    for window in _windows(runs):
+        for name, _, rows in _tables(runs, window):
+            if name and (count := rows["balanced"]["refused"]):
+                yield (
+                    f"- **Refused, {name}, {window:,} tokens.** squidbot refuses {count:,.0f} calls with an error: the "
+                    "agent's own instructions leave too little room."
+                )
+
+
 def _carry_loses(runs: Runs) -> Iterator[str]:
     if "carry" not in runs:
         return
@@ -408,14 +421,11 @@ def _slower(runs: Runs) -> Iterator[str]:
     more = [
         (value, table["title"].removeprefix("A turn in ").partition(",")[0], size)
         for table in runs.get("hosts", {}).get("tables", ())
-        for size, value in table["rows"]["more, wall ms, p50"].items()
+        for size, value in table["rows"][MORE].items()
     ]
     if more:
-        least, most = min(more), max(more)
-        yield (
-            f"- **Time.** A call takes longer than without squidbot in every host: from {least[0]:.1f} ms ({least[1]}, "
-            f"{least[2]} messages) to {most[0]:.1f} ms ({most[1]}, {most[2]} messages)."
-        )
+        most, host, size = max(more)
+        yield f"- **Time.** squidbot takes up to {most:.1f} ms of CPU time more a call ({host}, {size} messages)."
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_each_part_says_when_and_on_what_it_was_measured(runs: Runs) -> None:
 
 def row(cost: float, kept: float, over: int = 0) -> dict[str, float]:
     """Return figures of a policy."""
-    return {"cost": cost, "> 8K": kept, "> 2K": kept, "> 8K tenth": kept / 2, "over": over, "parted": 0}
+    return {"cost": cost, "> 8K": kept, "> 2K": kept, "> 8K tenth": kept / 2, "over": over, "parted": 0, "refused": 0}
 
 
 def measured(window: int, rows: dict[str, dict[str, float]]) -> dict[str, Any]:
