@@ -442,8 +442,11 @@ def machine(runs: Runs) -> Iterator[str]:
                 f"{one['processor'] or one['system']}, {one['processors']} processors, {one['memory'] / 2**30:.0f} GiB"
             )
             yield f"| {part} | {run['date']} | `{run['commit'][:12]}` | {what} | {one['python']}, {one['sqlite']} |"
-    found = {name: version for part in PARTS for name, version in runs.get(part, {}).get("versions", {}).items()}
-    yield from ("", f"Packages: {', '.join(f'{name} {version}' for name, version in sorted(found.items()))}.")
+    packages: dict[str, list[str]] = {}
+    for part in (each for each in PARTS if each in runs):
+        named = ", ".join(f"{name} {version}" for name, version in sorted(runs[part]["versions"].items()))
+        packages.setdefault(named, []).append(part)
+    yield from ("", *(f"- {', '.join(parts)}: {named}" for named, parts in packages.items()))
 
 
 def data(_runs: Runs) -> Iterator[str]:
