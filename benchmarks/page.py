@@ -63,7 +63,8 @@ def merged(known: Runs, measured: Mapping[str, Any]) -> Runs:
             tables = [*stay, *tables]
         elif name == "recall":
             tables = [each for each in tables if each["title"].endswith(_BY_SIZE)]
-        runs[name] = {**head, "tables": tables, "remarks": part["remarks"]}
+        missed = [bar for bar in measured["bars"] if bar["part"] == name and not bar["met"]]
+        runs[name] = {**head, "tables": tables, "remarks": part["remarks"], "missed": missed}
     return runs
 
 
@@ -329,6 +330,7 @@ def loses(runs: Runs) -> Iterator[str]:
     yield from _carry_loses(runs)
     yield from _recall_loses(runs)
     yield from _slower(runs)
+    yield from _missed(runs)
 
 
 def _cheaper(runs: Runs) -> Iterator[str]:
@@ -412,9 +414,17 @@ def _recall_loses(runs: Runs) -> Iterator[str]:
             if name.startswith(("squidbot", "perfect")):
                 continue
             for size, value in row.items():
-                if value and ours[size] and value["value"] >= ours[size]["value"]:
-                    head = f"- **Search, {title.partition(',')[0]}, {size} tokens.**"
+                if value and ours[size] and value["value"] > ours[size]["value"]:
+                    head = f"- **Search, {title.rpartition(', ')[0]}, {size} tokens.**"
                     yield f"{head} squidbot: {ours[size]['value']:.0f} %; {name}: {value['value']:.0f} %."
+
+
+def _missed(runs: Runs) -> Iterator[str]:
+    """Yield our own aims that were missed, of parts that do not depend on who else uses the machine."""
+    for part in ("carry", "recall"):
+        for bar in runs.get(part, {}).get("missed", ()):
+            least = f"at least {bar['at_least']:g}" if bar["at_least"] is not None else f"at most {bar['at_most']:g}"
+            yield f"- **Missed aim.** {bar['name']}: {bar['value']:.3g}, and should be {least}."
 
 
 def _slower(runs: Runs) -> Iterator[str]:

@@ -54,7 +54,7 @@ def measured(window: int, rows: dict[str, dict[str, float]]) -> dict[str, Any]:
     rows = {"send everything": row(1_000, 1.0, over=100), **rows}
     table = {"title": "", "about": {"window": window, "group": "", "sessions": 1}, "rows": rows}
     head = {"date": "2026-01-01", "commit": "0" * 40, "machine": {}, "versions": {}}
-    return {**head, "parts": [{"part": "corpus", "tables": [table], "remarks": []}]}
+    return {**head, "bars": [], "parts": [{"part": "corpus", "tables": [table], "remarks": []}]}
 
 
 def test_a_run_replaces_the_windows_that_it_measured() -> None:
