@@ -88,7 +88,7 @@ def test_lists_of_messages_are_those_of_the_code() -> None:
     marked = {found[1] for found in made()["MARK"].findall(LISTS)}
     assert marked == set(sections())
     for name in marked & {*errors.__all__}:
-        said = LISTS.partition(f"## {name}\n")[2].partition("<!-- messages")[0]
+        said = LISTS.partition(f"## `{name}`\n")[2].partition("<!-- messages")[0]
         assert len(said.split()) > 15, name
 
 
