@@ -6,6 +6,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from functools import reduce
 from operator import xor
 from typing import TYPE_CHECKING
@@ -143,7 +144,7 @@ def test_entries_are_found_by_their_place_alone(store: SqliteMemoryStore, path: 
     """No page of entries costs more where there are more vectors: nothing is gone through, nothing sorted."""
     _put(store, *range(10))
     store.vectors_of("m", DIMENSIONS)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for query, cells in (
             (vectors.BEHIND, (1, 5, 0, 9, 9)),
             (vectors.PICKED_PLACES, (1, "[1, 2]", 0, 9)),
@@ -159,7 +160,7 @@ def test_damaged_vector_is_refused_in_one_line(store: SqliteMemoryStore, path: P
     """A changed byte is never searched."""
     _put(store, 3, 4)
     truth = store.vectors_of("m", DIMENSIONS)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memory_vectors SET vector = zeroblob(16) WHERE rowid % 2")
     connection.close()
     with pytest.raises(DamagedStoreError, match="the vector of memory"):

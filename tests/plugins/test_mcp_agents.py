@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -384,7 +385,7 @@ def test_a_damaged_message_hides_no_other_session(agents: Agents, tmp_path: Path
     for number in range(3):
         record(agents.store, agents.project, f"s{number}", ["The walrus sleeps."])
     agents.text("history_search", query="walrus")
-    with sqlite3.connect(tmp_path / "agents.db") as raw:
+    with closing(sqlite3.connect(tmp_path / "agents.db")) as raw, raw:
         raw.execute("UPDATE messages SET payload = x'00' WHERE key = (SELECT min(key) FROM messages)")
     text = agents.text("history_search", query="walrus")
     assert len(lines_of(text)) == 2
@@ -456,6 +457,7 @@ def test_two_clients_at_once_do_not_mix(agents: Agents, tmp_path: Path) -> None:
             assert all("yours" in text and "mine" not in text for text in told[1::2])
 
     finish(run())
+    other.hosted.close()
 
 
 def test_where_a_client_has_no_project_others_are_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,3 +474,4 @@ def test_where_a_client_has_no_project_others_are_not_told(tmp_path: Path, monke
         assert "hangs" not in text
         assert ("at home" in text) is (folder == tmp_path)
         assert "hangs" in served.store_tools.call("history_search", {"query": "walrus", "all": True}).text
+        served.hosted.close()

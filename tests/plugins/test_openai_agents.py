@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -238,8 +239,8 @@ def test_what_can_t_be_is_refused_when_options_are_made(tmp_path: Path) -> None:
     squid = Squidbot(tmp_path / "mem.db")
     with pytest.raises(ConfigError, match="conversation_id must not be empty"):
         squid.options("")
-    with pytest.raises(ConfigError, match=r"remove session=SQLiteSession"):
-        squid.options(CHAT, session=SQLiteSession("mine"))
+    with closing(SQLiteSession("mine")) as theirs, pytest.raises(ConfigError, match=r"remove session=SQLiteSession"):
+        squid.options(CHAT, session=theirs)
     with pytest.raises(ConfigError, match="extra_body"):
         squid.options(CHAT, run_config={"model_settings": {"extra_body": {"previous_response_id": "x"}}})
     assert squid.options(CHAT, run_config={"workflow_name": "mine"})["run_config"].workflow_name == "mine"

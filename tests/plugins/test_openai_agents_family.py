@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -270,10 +271,11 @@ def test_options_of_a_tools_own_run_win(family: Family) -> None:
     assert family.seen("bare") == [["next-0"]]
 
     async def remember() -> None:
-        kept = tool_of(family.agent("kept"), session=SQLiteSession("kept"))
-        last = family.agent("last", kept, asks="kept")
-        for text in ("c", "d"):
-            await family.ask(last, text)
+        with closing(SQLiteSession("kept")) as theirs:
+            kept = tool_of(family.agent("kept"), session=theirs)
+            last = family.agent("last", kept, asks="kept")
+            for text in ("c", "d"):
+                await family.ask(last, text)
 
     asyncio.run(remember())
     assert family.seen("kept")[1] == ["last-0", "kept1", "last-0"], "the program's session has what was said"
