@@ -707,9 +707,11 @@ def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, An
     if embedder is None:
         return {}
     model, dimensions, remarks = embedder.name, embedder.dimensions, list[str]()
-    has_even = isinstance(embedder, SupportsCalibration)
-    # Of so many dimensions it may be the model that is known by a vector, which is not asked for here.
-    if (embedder.even is None) if has_even else dimensions != KNOWN_DIMENSIONS:
+    # With so many dimensions it may be the model that is known by a vector, which is not asked for here.
+    is_measured = dimensions == KNOWN_DIMENSIONS
+    if isinstance(embedder, SupportsCalibration):
+        is_measured = embedder.even is not None
+    if not is_measured:
         remarks.append("its cosines are not measured: vectors sort what is found, words decide what is near enough")
     vectors = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
     if held:

@@ -305,7 +305,7 @@ def test_check_token_counter_notices_when_a_promise_is_broken(
 
 def test_check_token_counter_says_to_pass_a_counter_if_it_gets_a_class_or_a_factory() -> None:
     """Other checks take a factory; a raw TypeError would not say what to do."""
-    for wrong in (Letters, lambda: Letters()):
+    for wrong in (Letters, Letters.count):
         with pytest.raises(AssertionError, match=r"^pass a counter, such as check_token_counter\(Mine\(\)\): got "):
             check_token_counter(wrong)  # type: ignore[arg-type]
 
