@@ -188,19 +188,6 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
         assert store.models() == {"hashed": 8}
 
 
-def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is read again from the store; nobody has to do anything."""
-    pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
-    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _: HashedWords(8))
-    path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
-    path.write_bytes(b"nothing")
-    _, line = facts_of(here, 1, "onnxruntime")["remarks"]
-    assert line.startswith("vectors of 'hashed-words' are read from the store again: not a squidbot index")
-    assert path.read_bytes() == b"nothing"
-
-
 def test_status_says_nothing_of_cosines_that_somebody_measured(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder may say what its cosines mean; one of MiniLM's size may be known by a vector."""
     measured = HashedWords(8)
@@ -216,6 +203,19 @@ def test_status_names_extensions_and_observers_in_use(here: Path) -> None:
     found = answer()
     assert (found["extensions"], found["observers"]) == ([], ["structlog"])
     assert "observers: structlog" in shown("--all").stdout
+
+
+def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read again from the store; nobody has to do anything."""
+    pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _: HashedWords(8))
+    path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
+    path.write_bytes(b"nothing")
+    _, line = facts_of(here, 1, "onnxruntime")["remarks"]
+    assert line.startswith("vectors of 'hashed-words' are read from the store again: not a squidbot index")
+    assert path.read_bytes() == b"nothing"
 
 
 def test_status_says_what_is_wrong_with_an_embedder(here: Path) -> None:
