@@ -56,15 +56,20 @@ PICTURE = re.compile(
 )
 
 
+# A line for those who read a page in a clone.
+IN_CLONE = re.compile(r"^> In a clone, .*\n\n", re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
     """Add to the site what Sphinx and its extensions leave out."""
-    app.connect("source-read", _pictures_by_theme)
+    app.connect("source-read", _for_the_site)
     app.connect("build-finished", _finish)
 
 
-def _pictures_by_theme(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Have pictures follow the theme's switch: in `<picture>` they follow the system alone."""
-    source[0] = PICTURE.sub(r'<img class="only-light" src="\2" \3>\n<img class="only-dark" src="\1" \3>', source[0])
+def _for_the_site(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Leave out the line for clones, and have pictures follow the theme's switch: `<picture>` follows the system."""
+    text = IN_CLONE.sub("", source[0], count=1)
+    source[0] = PICTURE.sub(r'<img class="only-light" src="\2" \3>\n<img class="only-dark" src="\1" \3>', text)
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

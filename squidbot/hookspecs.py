@@ -99,8 +99,11 @@ class Register(Protocol):
     def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
         """Offer a token counter for `budget.counter`. The factory gets REST of "NAME:REST", or ""."""
 
-    def observer(self, name: str, factory: Callable[[], Observer]) -> None:
-        """Offer an observer for `observers`. To time calls, it may have a `watch` (see `ports.OperationObserver`)."""
+    def observer(self, name: str, factory: Callable[[str], Observer]) -> None:
+        """Offer an observer for `observers`. The factory gets REST of "NAME:REST", or "".
+
+        To time calls, the observer may have a `watch` (see `ports.OperationObserver`).
+        """
 
     def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
         """Offer a language model for `summary.llm`. The factory gets REST of "NAME:REST", or "".
@@ -116,7 +119,8 @@ class Register(Protocol):
 
         A path in REST is made absolute. If the setting is the alias of a model whose adapter is NAME, and no runtime
         opens that model, REST is "MODEL" or "MODEL@URL". The factory is called at the first search, or when vectors
-        are first computed. The embedder may have a `close`, and an `even` (see `ports.Calibrated`).
+        are first computed. The embedder may have a `close`, and an `even` (see
+        `ports.SupportsCalibration`).
         """
 
     def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:
@@ -247,9 +251,9 @@ def contribute_tail(session_id: str, scope: Scope, prompt: str, now: float, limi
 
 @hookspec
 def filter_memories(session_id: str, query: str, memories: Sequence[Memory]) -> Sequence[str] | None:
-    """Return the ids of the found memories to show, best first; None leaves them.
+    """Return the `memory_id` of each memory to show, best first; None shows all of them.
 
-    Called after each search, before its result is shown. You cannot add any.
+    Called after each search for facts, before its result is shown. You cannot add any.
     """
 
 

@@ -271,6 +271,14 @@ def is_there(name: str) -> bool:
     return True
 
 
+def test_api_pages_say_why_their_lists_are_empty_in_a_clone() -> None:
+    """Sphinx makes the lists; a code host shows a block of directives."""
+    line = "\n\n> In a clone, the lists of this page are empty: [how to read them](../api.md#in-a-clone).\n\n"
+    pages = [page for page in PAGES if "```{eval-rst}" in page.read_text(encoding="utf-8")]
+    assert len(pages) > 5
+    assert [page.name for page in pages if line not in page.read_text(encoding="utf-8")] == []
+
+
 def test_links_lead_to_pages_and_headings() -> None:
     """Every relative link of a page leads to a file, and its fragment to a heading there."""
     wrong = []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from squidbot.adapters.common.embeddings import DIMENSIONS as KNOWN_DIMENSIONS
 from squidbot.adapters.common.packages import DISTRIBUTION, Extra, command, missing
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.gpus import Machine
@@ -28,6 +29,7 @@ from squidbot.cli.texts import ANSWER_IS_NO, count, percent, prompt_line
 from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
+from squidbot.core.ports import SupportsCalibration
 from squidbot.memory import provider_of, vectors_path
 from squidbot.services.agents import AGENTS, Installation, settings_files
 from squidbot.services.install import entries_in
@@ -218,6 +220,8 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
         "packages": [_package(one, probed) for one in PACKAGES],
         "store": kept,
         "memory": facts,
+        "extensions": [*loaded.settings.extensions],
+        "observers": [spec.partition(":")[0] for spec in loaded.settings.observers],
         "hook_failure": hook_failure() or None,
         "problems": problems,
     }
@@ -265,6 +269,7 @@ def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
     out.section("MCP clients", _client_lines(values["clients"], every=True))
     out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
     out.section("Store", _store_lines(values["store"], values["memory"]))
+    out.section("Extensions", [f"{key}: {', '.join(values[key]) or 'none'}" for key in ("extensions", "observers")])
     for problem in values["problems"]:
         out.say(f"! {problem}", "bold red")
 
@@ -702,6 +707,12 @@ def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, An
     if embedder is None:
         return {}
     model, dimensions, remarks = embedder.name, embedder.dimensions, list[str]()
+    # With so many dimensions it may be the model that is known by a vector, which is not asked for here.
+    is_measured = dimensions == KNOWN_DIMENSIONS
+    if isinstance(embedder, SupportsCalibration):
+        is_measured = embedder.even is not None
+    if not is_measured:
+        remarks.append("its cosines are not measured: vectors sort what is found, words decide what is near enough")
     vectors = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
     if held:
         waiting = held.waiting[model] if held.models.get(model) == dimensions else held.memories

@@ -618,7 +618,9 @@ class Settings:
     goals: GoalsTable = GoalsTable()
     context: ContextTable = ContextTable()
     store: StoreTable = StoreTable()
-    observers: Names = key((), "Observers of all events: `structlog`, `opentelemetry`, or one of an extension.")
+    observers: Names = key(
+        (), "Observers of all events: `structlog`, `opentelemetry`, or an extension's `NAME` or `NAME:REST`."
+    )
     extensions: Names = key((), "Extensions to load, by the names of their entry points in the group `squidbot`.")
     compat: CompatTable = CompatTable()
     debug: DebugTable = DebugTable()

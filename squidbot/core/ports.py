@@ -428,9 +428,10 @@ class SupportsCalibration(Protocol):
 
     @property
     def even(self) -> float | None:
-        """The lead of the nearest cosine at which an answer is as likely as not; `None` if not measured.
+        """The lead of the nearest text at which it is as likely as not an answer; `None` if not measured.
 
-        See `core.memory.search.likeness.Meaning`.
+        The lead is the nearest text's cosine minus the mean cosine of all other texts, for one question. Without this
+        number, vectors change the order of facts, but words alone say whether a fact is near enough to be shown.
         """
 
 

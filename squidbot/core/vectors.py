@@ -103,7 +103,8 @@ class QueryMeaning(NamedTuple):
         vector: the query's, of length 1.
         nearest: the places of the nearest vectors, as an index found them: their memories are candidates whatever
             their words are.
-        even: how far the nearest stands out that is as likely as not an answer (`ports.Calibrated`); None if unknown.
+        even: how far the nearest stands out that is as likely as not an answer (`SupportsCalibration`); None if
+            unknown.
         dots: the function that compares it with many others.
     """
 

@@ -332,11 +332,16 @@ def _checks_llm_texts(llm: LLM, answer_tokens: int) -> None:
 def check_token_counter(counter: TokenCounter) -> None:
     """Check the promises of `ports.TokenCounter` without a model: counts are repeatable, consistent, and never raise.
 
+    Pass a counter, not its class or a factory.
     Only a model's own tokenizer can tell whether `upper_bound` is always at least its count.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
     """
+    given = f"pass a counter, such as check_token_counter(Mine()): got {counter!r:.80}"
+    assert not isinstance(counter, type), given
+    missing = [name for name in ("name", "certificate", "count", "upper_bound") if not hasattr(counter, name)]
+    assert not missing, f"{given}, which has no {', '.join(missing)}"
     assert counter.name, "a counter's name is not empty: stored counts are kept under it"
     certificates = {"exact", "anchored", "calibrated", "proved", "measured", "none"}
     assert counter.certificate in certificates, f"certificate {counter.certificate!r} is none of {sorted(certificates)}"

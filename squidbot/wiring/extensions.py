@@ -477,8 +477,8 @@ def watched_model(llm: LLM, provider: str, relay: Relay) -> LLM:
 class Relay:
     """The core's Observer: passes each event, and each finished request, to named listeners in order.
 
-    If a listener raises, the others get the event `degraded`, and the log gets a warning with the traceback. `watching`
-    are the observers that watch operations.
+    If a listener raises, the others get the event `degraded`. The log gets a warning with the traceback, once for each
+    listener and class of error. `watching` are the observers that watch operations.
     """
 
     def __init__(
@@ -488,6 +488,7 @@ class Relay:
         watching: Sequence[tuple[str, OperationObserver]] = (),
     ) -> None:
         self._on_event, self._on_assembled, self._watching = tuple(on_event), tuple(assembled), tuple(watching)
+        self._logged: set[tuple[str, str, str]] = set()
 
     @property
     def watches(self) -> bool:
@@ -499,7 +500,7 @@ class Relay:
         return OperationContext(operation, self._watching, self._failed) if self._watching else unwatched(operation)
 
     def _failed(self, name: str, operation: Operation, error: Exception) -> None:
-        self._report(name, Event(operation.name, operation.session_id, "", model=operation.model), error)
+        self._report(name, Event(operation.name, operation.session_id, "", model=operation.model), error, "watch")
 
     def listen(self, name: str, listener: Callable[[Event], object]) -> None:
         """Add a listener after all others."""
@@ -511,7 +512,7 @@ class Relay:
             try:
                 listen(event)
             except Exception as error:  # noqa: BLE001  # listeners never fail a turn; it is logged and reported
-                self._report(name, event, error)
+                self._report(name, event, error, "on_event")
 
     def assembled(self, assembly: CoreAssembly) -> None:
         """Pass a finished request to all listeners. Never raises an Exception."""
@@ -521,14 +522,28 @@ class Relay:
             except Exception as error:  # noqa: BLE001  # as above
                 window = assembly.window
                 event = Event("assembled", assembly.session_id, "", window.window_id, model=window.model)
-                self._report(name, event, error)
+                self._report(name, event, error, "assembled")
 
     def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:
         """Report to all other listeners that an extension's hook failed. Never raises an Exception."""
-        self._report(failed, Event(hook, session_id, ""), error)
+        self._report(failed, Event(hook, session_id, ""), error, hook)
 
-    def _report(self, failed: str, event: Event, error: Exception) -> None:
-        _LOG.warning("%s failed at %s; continuing without it", failed, event.name, exc_info=error)
+    def _warn(self, failed: str, name: str, error: Exception, hook: str) -> None:
+        """Log a failure; only the first of a listener, a hook of it, and a class of error."""
+        kind = type(error).__name__
+        if (failed, hook, kind) in self._logged:
+            return
+        self._logged.add((failed, hook, kind))
+        _LOG.warning(
+            "%s failed at %s; squidbot goes on without its result, and logs no other %s of it",
+            failed,
+            name,
+            kind,
+            exc_info=error,
+        )
+
+    def _report(self, failed: str, event: Event, error: Exception, hook: str) -> None:
+        self._warn(failed, event.name, error, hook)
         try:
             text = f"{error}"
         except Exception:  # noqa: BLE001  # its own class may fail, too
@@ -540,4 +555,4 @@ class Relay:
                 try:
                     listen(report)
                 except Exception as second:  # noqa: BLE001  # reporting this, too, might never end
-                    _LOG.warning("%s failed at %s", name, report.name, exc_info=second)
+                    self._warn(name, report.name, second, "on_event")

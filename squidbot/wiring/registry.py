@@ -289,9 +289,9 @@ class Registry:
         """Take a token counter."""
         _add("token counter", self.counters, name, factory)
 
-    def observer(self, name: str, factory: Callable[[], Observer]) -> None:
+    def observer(self, name: str, factory: Callable[[str], Observer]) -> None:
         """Take an observer."""
-        _add("observer", self.observers, name, lambda _: factory())
+        _add("observer", self.observers, name, factory)
 
     def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
         """Take a language model."""
@@ -426,7 +426,8 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     """
     settings = loaded.settings
     memory = settings.memory
-    named = {store_name(loaded), settings.gpu.probe, memory.provider, memory.index, *settings.observers}
+    named = {store_name(loaded), settings.gpu.probe, memory.provider, memory.index}
+    named |= {spec.partition(":")[0] for spec in settings.observers}
     named |= {split_spec(spec)[0] for spec in counter_specs(loaded)}
     named |= {model.adapter for model in settings.models.values() if model.adapter}
     specs = (settings.summary.llm, memory.llm, memory.embedder)
@@ -514,10 +515,9 @@ def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) 
 
         return [(name, caller(call)) for name, call in implementations(plugins, hook)]
 
-    observers = [
-        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers"))
-        for name in loaded.settings.observers
-    ]
+    specs = [spec.partition(":") for spec in loaded.settings.observers]
+    place = f"{loaded.source}.observers"
+    observers = [(name, make("observer", registry.observers, name, rest, place)) for name, _, rest in specs]
     notified = [(name, observer.notify) for name, observer in observers]
     watching = [(name, observer) for name, observer in observers if isinstance(observer, OperationObserver)]
     return Relay([*notified, *listeners("on_event", "event")], listeners("assembled", "assembly"), watching)

@@ -303,6 +303,13 @@ def test_check_token_counter_notices_when_a_promise_is_broken(
         check_token_counter(type("Broken", (Letters,), changed)())
 
 
+def test_check_token_counter_says_to_pass_a_counter_if_it_gets_a_class_or_a_factory() -> None:
+    """Other checks take a factory; a raw TypeError would not say what to do."""
+    for wrong in (Letters, Letters.count):
+        with pytest.raises(AssertionError, match=r"^pass a counter, such as check_token_counter\(Mine\(\)\): got "):
+            check_token_counter(wrong)  # type: ignore[arg-type]
+
+
 def test_made_message_and_summary_say_what_is_asked_of_them() -> None:
     """The helpers' defaults: the cost follows from the text unless it is given."""
     message = made_message(3, "eight...", role="tool", turn=1, result_ids=("call_1",))

@@ -178,11 +178,31 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     assert "2 of 3 wait for a vector" in " ".join(shown("--all").stdout.split())
     other = facts_of(here, 3, "onnxruntime:2")
     assert other["vectors"] == "onnxruntime:2: hashed2, 8 dimensions; 3 of 3 wait for a vector"
+    unmeasured = "its cosines are not measured: vectors sort what is found, words decide what is near enough"
+    assert found["remarks"] == [unmeasured]
     assert other["remarks"] == [
-        "vectors of hashed, 8 dimensions are not used, and dropped when all are made anew: squidbot memory reindex"
+        unmeasured,
+        "vectors of hashed, 8 dimensions are not used, and dropped when all are made anew: squidbot memory reindex",
     ]
     with SqliteMemoryStore(here / "facts.db") as store:
         assert store.models() == {"hashed": 8}
+
+
+def test_status_says_nothing_of_cosines_that_somebody_measured(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder may say what its cosines mean; one of MiniLM's size may be known by a vector."""
+    measured = HashedWords(8)
+    measured.even = 0.3  # type: ignore[attr-defined]
+    for embedder in (measured, HashedWords(384)):
+        monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _, made=embedder: made)
+        assert facts_of(here, 1, "onnxruntime")["remarks"] == []
+
+
+def test_status_names_extensions_and_observers_in_use(here: Path) -> None:
+    """Without what an observer is given: it may be secret."""
+    (here / "squidbot.toml").write_text('observers = ["structlog:secret"]\n', encoding="utf-8")
+    found = answer()
+    assert (found["extensions"], found["observers"]) == ([], ["structlog"])
+    assert "observers: structlog" in shown("--all").stdout
 
 
 def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
@@ -193,7 +213,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
     monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _: HashedWords(8))
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")
-    (line,) = facts_of(here, 1, "onnxruntime")["remarks"]
+    _, line = facts_of(here, 1, "onnxruntime")["remarks"]
     assert line.startswith("vectors of 'hashed-words' are read from the store again: not a squidbot index")
     assert path.read_bytes() == b"nothing"
 

@@ -21,7 +21,7 @@ SENTENCE: Final = "The squid is deep in the sea."
 SAME_COSINE: Final = 0.96
 
 
-# The one model with measured cosines, all-MiniLM-L6-v2: `core.ports.Calibrated` uses this. Fitted with the numbers of
+# The one model with measured cosines, all-MiniLM-L6-v2: `SupportsCalibration.even` is this. Fitted with the numbers of
 # `core.memory.search.ranking` on matching and other questions: .26 to .28 with one of four kinds of texts left out.
 # This is a little above these: a wrongly injected fact costs more.
 EVEN: Final = 0.29
