@@ -22,7 +22,7 @@ from squidbot.core.memories import NOBODY
 from squidbot.core.memory.standing import said_in
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.memory import MemoryService, retract
+from squidbot.memory import MemoryService, provider_of, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.claims import PLAN_CLAIM_SECONDS, claimed, wait
 from squidbot.wiring.extensions import Hooks, learn_model, watched_model, window_of
@@ -43,7 +43,7 @@ from squidbot.wiring.registry import (
 from squidbot.wiring.turnlog import TurnLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from squidbot.config import Loaded
     from squidbot.core.memories import Scope
@@ -73,6 +73,7 @@ class Wired:
         self._asked: set[str] = set()
         self._registry = registry
         self._counters = Counters(loaded, registry)
+        self._check_memory()
         path, key = loaded.settings.store.path, f"{loaded.source}.store.adapter"
         self.store = make("store", registry.stores, store_name(loaded), store_given(loaded, pool), key)
         # What files beside the store are named after; "" for none. For one in a file it is the file.
@@ -104,6 +105,20 @@ class Wired:
         if loaded.settings.debug.turn_log:
             named = loaded.settings.debug.turn_log
             self.log_turns(loaded.absolute(named), f"{loaded.source}.debug.turn_log")
+
+    def _check_memory(self) -> None:
+        """Check the adapters of facts by their names: they are made only when facts are used.
+
+        Raises:
+            ConfigError: one is unknown.
+        """
+        memory, place = self.loaded.settings.memory, f"{self.loaded.source}.memory"
+        check_offered("memory provider", self._registry.memories, provider_of(self.loaded)[0], f"{place}.provider")
+        if memory.embedder != "none" and not self.loaded.settings.model(memory.embedder).adapter:
+            name = memory.embedder.partition(":")[0]
+            check_offered("embedder", self._registry.embedders, name, f"{place}.embedder")
+        for name in _indexes(memory.index):
+            check_offered("index of vectors", self._registry.vector_indexes, name, f"{place}.index")
 
     def appends_of(self, session_id: str) -> threading.RLock:
         """Return the lock that this process's appends to a session hold (`one_by_one`)."""
@@ -307,7 +322,7 @@ class Wired:
         """
         offers, place = self._registry.vector_indexes, f"{self.loaded.source}.memory.index"
         given, name = (path, model, dimensions), self.loaded.settings.memory.index
-        *firsts, last = INDEXES if name == "auto" else [one.strip() for one in name.split(",")]
+        *firsts, last = _indexes(name)
         for one in firsts:
             check_offered("index of vectors", offers, one, place)
             with suppress(ConfigError):
@@ -360,6 +375,11 @@ class Wired:
         close = getattr(self.store, "close", None)
         if callable(close):
             close()
+
+
+def _indexes(said: str) -> Sequence[str]:
+    """Return the indexes of vectors that `memory.index` names, the first one first."""
+    return INDEXES if said == "auto" else [one.strip() for one in said.split(",")]
 
 
 def wire(loaded: Loaded, extensions: Iterable[object] = (), pool: object = None) -> Wired:

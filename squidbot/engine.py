@@ -97,8 +97,11 @@ LEARNS: Final = 'facts about users are learned from what they say, first about %
 
 def whose(name: str, value: object) -> Scope:
     """Return a scope, whose parts are texts."""
-    if not isinstance(value, Scope) or not all(isinstance(part, str) for part in value):
+    if not isinstance(value, Scope):
         raise refused(name, value, "a Scope of strings")
+    for part, said in value._asdict().items():
+        if not isinstance(said, str):
+            raise refused(f"{name}.{part}", said, "a string")
     return value
 
 

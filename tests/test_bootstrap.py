@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
@@ -292,6 +293,17 @@ def test_entry_point_is_loaded_when_settings_name_it(acme: Path, settings: dict[
     turn(squidbot.load(settings))
     seen = sys.modules["acme_squid"].SEEN
     assert seen[-3:] == TURN
+    assert acme.is_dir()
+
+
+@pytest.mark.parametrize("settings", [{"extensions": ["acme"]}, {"store": {"adapter": "acme", "path": "x"}}])
+def test_extension_that_a_program_passes_and_settings_name_is_loaded_once(
+    acme: Path, settings: dict[str, object]
+) -> None:
+    """A module of the program's that is installed as well, and one that is passed twice."""
+    passed = importlib.import_module("acme_squid")
+    turn(squidbot.load(settings, extensions=[passed, passed]))
+    assert passed.SEEN[-3:] == TURN
     assert acme.is_dir()
 
 

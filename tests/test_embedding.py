@@ -112,14 +112,17 @@ def test_exported_model_has_to_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "said"), [("embedder", "unknown embedder 'nobody'"), ("index", "unknown index of vectors")]
+    ("key", "said"),
+    [
+        ("embedder", "unknown embedder 'nobody'"),
+        ("index", "unknown index of vectors"),
+        ("provider", "unknown memory provider"),
+    ],
 )
 def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str, said: str) -> None:
-    """One line, with the key."""
-    engine = squidbot.load({"memory": {key: "nobody"}})
+    """One line, with the key, when the settings are loaded."""
     with pytest.raises(ConfigError, match=rf"{said}.*known: .*(onnxruntime|stdlib).*memory\.{key}"):
-        engine.wired.embedder() or engine.wired.vector_index("", "m", 3)
-    engine.close()
+        squidbot.load({"memory": {key: "nobody"}})
 
 
 def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch: pytest.MonkeyPatch) -> None:

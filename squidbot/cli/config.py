@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from squidbot.cli.open_store import without_store
 from squidbot.cli.output import Result, ResultCommand
+from squidbot.cli.texts import exit_code
 from squidbot.config import load_settings, meant
 from squidbot.config.loading import ALIASES
 from squidbot.config.presets import profile_of, profiles
 from squidbot.config.schema import Key, Settings, keys_of
 from squidbot.core.budget import Ladder
+from squidbot.core.errors import SquidbotError
 from squidbot.core.settings import LEVEL_BLOCKS, STRATEGIES, strategy
 from squidbot.core.summaries import SummarySettings
+from squidbot.wiring.registry import check_offered, collected, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +50,7 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
     """Show settings, and where each comes from: a line of the file, an environment variable or a profile.
 
     With KEYs, explain them: window.default, or window for a whole table. `squidbot config profile` lists the profiles.
+    Exit code 2: a name in them is unknown.
     """
     if profile is not None:
         return _profile(profile)
@@ -54,7 +60,15 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
     ]
     finite = [{**one, "value": None if one["value"] == math.inf else one["value"]} for one in shown]
     values = {"settings": loaded.source, "keys": finite}
-    return Result(values, lambda out: _explain(out, shown) if keys else _put_settings(out, loaded.source, shown))
+    code, wrong = 0, []
+    try:
+        with without_store(loaded):
+            pass
+        check_offered("store", collected(loaded)[1].stores, store_name(loaded), f"{loaded.source}.store.adapter")
+    except SquidbotError as error:
+        code, wrong = exit_code(error), [str(error)]
+    put = partial(_explain, shown=shown) if keys else partial(_put_settings, source=loaded.source, shown=shown)
+    return Result(values, put, code, wrong)
 
 
 def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:

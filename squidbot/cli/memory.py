@@ -132,16 +132,14 @@ def opened(
     options = dict(whose)
     file, scope = options.pop("store", None), _scope(**options)
     loaded = load_settings()
-    if file and is_address(file):
-        loaded, file = with_store(loaded, file).changed(memory={"path": "", "provider": "auto"}), None
-    elif file:
-        loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
+    if file:
+        loaded = with_store(loaded, file).changed(memory={"path": "", "provider": "auto"})
     name, path = provider_of(loaded)
     if name == "stdlib":
         raise ConfigError("facts are in memory only; pass --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: no such file; squidbot memory add creates it")
-    store = StoreTable() if makes else _sessions_of(loaded, file)
+    store = _without_file(loaded.settings.store) if makes else _sessions_of(loaded)
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
@@ -151,10 +149,15 @@ def opened(
         wired.close()
 
 
-def _sessions_of(loaded: Loaded, file: str | None) -> StoreTable:
-    """Return the store of sessions in the named file or that of the settings; an empty one if it is missing."""
-    store = StoreTable(file) if file else loaded.settings.store
-    return store if not store.path or Path(loaded.absolute(store.path)).exists() else StoreTable()
+def _sessions_of(loaded: Loaded) -> StoreTable:
+    """Return the store of sessions of the settings; an empty one if its file is missing."""
+    store = loaded.settings.store
+    return store if not store.path or Path(loaded.absolute(store.path)).exists() else _without_file(store)
+
+
+def _without_file(store: StoreTable) -> StoreTable:
+    """Return a store of no sessions; never the one of SQUIDBOT_STORE_URL in place of a file."""
+    return StoreTable(adapter="stdlib" if store.path else None)
 
 
 def _note_written(store: str | None, *files: Path) -> None:

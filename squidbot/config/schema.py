@@ -567,7 +567,7 @@ class StoreTable:
     def __post_init__(self) -> None:
         """Refuse two places."""
         if self.path and self.url:
-            raise ValueError("path and url are both set: keep one")
+            raise ConfigError("path and url are both set: keep one")
 
 
 @dataclass(frozen=True)

@@ -1010,19 +1010,20 @@ def _with_store(settings: str | Path | Mapping[str, object] | None, store: str |
     """Return settings with this store, a file or the address of a database; a model may add memories.
 
     Raises:
-        ConfigError: the settings are a file, which names its own store.
+        ConfigError: the settings are a file, which names its own store, or they name another store.
     """
     if isinstance(settings, str | Path):
         raise ConfigError(
             f"pass a store or a settings file, not both: {settings} names the store with store.path or store.url"
         )
     given = settings or {}
-    memory = given.get("memory", {})
-    return {
-        **given,
-        "memory": {"write": True, **memory} if isinstance(memory, dict) else memory,
-        "store": {"url" if "://" in str(store) else "path": str(store)},
-    }
+    memory, table, key = given.get("memory", {}), given.get("store", {}), "url" if "://" in str(store) else "path"
+    if isinstance(table, dict):
+        for name in {"path", "url"} & table.keys():
+            if name != key or str(table[name]) != str(store):
+                raise ConfigError(f"pass a store or settings with store.{name}, not both: they name different stores")
+        table = {**table, key: str(store)}
+    return {**given, "memory": {"write": True, **memory} if isinstance(memory, dict) else memory, "store": table}
 
 
 def _text_of(error: Exception) -> str:

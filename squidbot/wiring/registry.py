@@ -371,6 +371,10 @@ AUTO, DEFAULT = "auto", "classes"
 class _Plugins(pluggy.PluginManager):
     """A plugin manager that skips attributes that can't be hooks: pluggy parses all, which was half of a load."""
 
+    def register(self, plugin: object, name: str | None = None) -> str | None:
+        """Register a plugin once: what a program passes may be installed, too, and named in the settings."""
+        return self.get_name(plugin) if self.is_registered(plugin) else super().register(plugin, name)
+
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """Return the options of a hook."""
         return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)

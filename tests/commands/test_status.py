@@ -218,10 +218,17 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
     assert path.read_bytes() == b"nothing"
 
 
-def test_status_says_what_is_wrong_with_an_embedder(here: Path) -> None:
-    """In one line, and with an exit code."""
+def test_status_says_what_is_wrong_with_an_embedder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, and with an exit code: a name that nobody offers, and a package that is missing."""
     (here / "squidbot.toml").write_text('[memory]\nembedder = "nobody"\n', encoding="utf-8")
-    assert "unknown embedder 'nobody'" in shown(code=1).stdout
+    assert "unknown embedder 'nobody'" in shown(code=2).stderr
+
+    def lacks(_: str) -> HashedWords:
+        raise ImportError("No module named 'onnxruntime'")
+
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lacks)
+    (here / "squidbot.toml").write_text('[memory]\nembedder = "onnxruntime:folder"\n', encoding="utf-8")
+    assert "the extra onnxruntime is missing" in " ".join(shown(code=1).stdout.split())
 
 
 def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,10 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.cli import main
+from squidbot.cli.open_store import with_store
 from squidbot.cli.texts import USAGE
+from squidbot.config import load_settings
+from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +86,7 @@ def test_several_mistakes_are_told_in_one_line(folder: Path) -> None:
         ),
         ("observers = ['structlg']\n", "unknown observer 'structlg', ", "structlog? @ squidbot.toml.observers"),
         ("[gpu]\nprobe = 'nvlm'\n", "unknown GPU probe 'nvlm', ", "nvml? @ squidbot.toml.gpu.probe"),
+        ("[memory]\nembedder = 'x'\n", "unknown embedder 'x', ", "others @ squidbot.toml.memory.embedder"),
         ("extensions = ['nobody']\n", "no extension nobody is installed", " @ squidbot.toml.extensions"),
     ],
 )
@@ -117,6 +121,44 @@ def test_an_unknown_store_is_named_where_it_is_opened(
     said = line(folder, settings, *command.split())
     assert said.startswith(f"squidbot: {start}")
     assert said.endswith(end)
+
+
+@pytest.mark.parametrize("command", ["list", "search bees", "show f-1", "export", "merge"])
+def test_a_named_store_takes_the_place_of_the_one_in_the_settings(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A file in place of an address, be that in the settings or in the environment: no server is asked."""
+    address = "postgresql://nobody@127.0.0.1:9/nothing"
+    with squidbot.load({"store": {"path": "mem.db"}}) as engine:
+        engine.session("s").record("Hello", "Hi")
+    for written in (f"[store]\nurl = '{address}'\n", ""):
+        (folder / "squidbot.toml").write_text(written, encoding="utf-8")
+        done = CliRunner().invoke(main, ["memory", "add", "Ann keeps bees.", "--store", "mem.db"])
+        assert (done.exit_code, done.stderr) == (0, "")
+        done = CliRunner().invoke(main, ["memory", *command.split(), "--store", "mem.db"])
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+        assert "127.0.0.1" not in done.output
+        monkeypatch.setenv("SQUIDBOT_STORE_URL", address)
+
+
+def test_an_address_takes_the_place_of_the_file_in_the_settings(folder: Path) -> None:
+    """As a file does of an address."""
+    address = "postgresql://nobody@127.0.0.1:9/nothing?connect_timeout=1"
+    said = line(folder, "[store]\npath = 'mem.db'\n", "store", "backup", "copy.db", "--store", "sqlite://x/y")
+    assert said.startswith("squidbot: no store of ours is for sqlite://")
+    loaded = load_settings({"store": {"path": "mem.db"}})
+    assert with_store(loaded, address).store_url == address
+    with pytest.raises(ConfigError, match="path and url are both set: keep one"):
+        loaded.changed(store={"url": address})
+
+
+def test_config_shows_the_settings_and_says_what_is_wrong_with_them(folder: Path) -> None:
+    """A name that nobody offers: as status does, with its exit code."""
+    (folder / "squidbot.toml").write_text("[budget]\ncounter = 'clases'\n", encoding="utf-8")
+    done = CliRunner().invoke(main, ["config"])
+    assert done.exit_code == USAGE
+    assert "clases  (squidbot.toml:2)" in done.stdout
+    assert done.stderr.startswith("squidbot: unknown token counter 'clases', ")
 
 
 def test_a_missing_package_is_named_with_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ from unittest.mock import patch
 
 import pytest
 
+from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, StoreError
+from squidbot.plugins import host as runtime
 from squidbot.plugins.host import HostConversation
 from squidbot.testing.hosts import FACT, SAID, home, listening, opened
 
@@ -33,6 +35,21 @@ def test_wrong_settings_and_stores_are_found_at_the_start(host: HostDriver, tmp_
     path.write_text("this is no database, and never was" * 99)
     with pytest.raises(StoreError, match=path.name), opened(host, path):
         pass
+
+
+@pytest.mark.parametrize("url", [None, "postgresql://agents@db/agents"], ids=["file", "address"])
+def test_settings_beside_a_store_keep_all_but_its_place(url: str | None) -> None:
+    """A tenant, a schema and days; the same store may be named twice, another one may not, as in a file."""
+    table = {"tenant": "acme", "schema": "ours", "retention_days": 9.0}
+    store, key = url or "mem.db", "url" if url else "path"
+    for named in ({}, {key: store}):
+        made = runtime._with_store({"store": {**table, **named}}, store)
+        assert load_settings(made).settings.store == StoreTable(**{**table, key: store})  # type: ignore[arg-type]
+    for other in ({"path": "other.db"}, {"url": "postgresql://agents@db/others"}):
+        with pytest.raises(ConfigError, match=f"pass a store or settings with store.{next(iter(other))}, not both"):
+            runtime._with_store({"store": other}, store)
+    with pytest.raises(ConfigError, match="must be a table"):
+        load_settings(runtime._with_store({"store": 5}, store))
 
 
 def test_wrong_settings_are_said_and_stop_no_command(tmp_path: Path) -> None:
