@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -27,6 +28,7 @@ from squidbot.cli.open_store import names_no_store, open_store, with_store, with
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
 from squidbot.cli.texts import ANSWER_IS_NO, count, percent, prompt_line
 from squidbot.config import load_settings
+from squidbot.config.loading import FILE_NAME
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.core.ports import SupportsCalibration
@@ -64,12 +66,13 @@ WHOSE = (
     "the user's whom a program names, else that conversation's alone; in chat, llm, hermes, mcp and the command memory "
     "those of {!a}, who uses this machine"
 )
+# The MCP clients whose files are named to somebody who has set up none, and the end of that evidence.
+KNOWN_CLIENTS = ("claude-code", "cursor", "vscode")
+NOT_THERE = "here or at home: "
 # More models than these would push what is active off the screen.
 MOST_MODELS = 3
 # What a model is called that no settings name.
 OTHER = "any other model"
-# The MCP clients whose files are named to somebody who has set up none.
-KNOWN_CLIENTS = ("claude-code", "cursor", "vscode")
 # How to build llama.cpp for a vendor's devices. pip reuses a wheel from its cache, whatever CMAKE_ARGS say: one without
 # CUDA stays so, unless both are forbidden.
 BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", "other": "-DGGML_VULKAN=on"}
@@ -142,6 +145,12 @@ HOSTS = (
 )
 
 
+# Of a store with a problem, which is told among what to do.
+UNUSABLE = "can't be used now"
+# The argument in a host's line where the settings name no store.
+MADE = '"mem.db"'
+
+
 class Package(NamedTuple):
     """A package that an adapter needs.
 
@@ -197,9 +206,12 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
     creates the server's store if that is missing.
     """
     loaded = load_settings(config)
+    given = json.dumps(store) if store else MADE
     if store:
         loaded = with_store(loaded, store)
-    elif names_no_store(loaded) and (agents := default_store()).exists():
+    elif not names_no_store(loaded):
+        given = "" if loaded.source == "default" else f"settings={json.dumps(config or FILE_NAME)}"
+    elif (agents := default_store()).exists():
         loaded = with_store(loaded, str(agents))
     with without_store(loaded) as wired:
         probed = wired.models.probed()
@@ -214,7 +226,7 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
         "main_memory": main._asdict() if main else None,
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
-        "hosts": hosts_found(kept, loaded.store_url),
+        "hosts": hosts_found(kept, loaded.store_url, given),
         "agents": agents_found(Path.cwd(), Path.home()),
         "clients": clients,
         "packages": [_package(one, probed) for one in PACKAGES],
@@ -238,6 +250,7 @@ def _put_short(out: Printer, values: dict[str, Any], most: str) -> None:
     todo = [f"! {problem}" for problem in values["problems"]]
     if values["hook_failure"]:
         todo.append(f"the newest failure of a hook: {values['hook_failure']}")
+    todo += [f"model {model['alias']}: {model['lacks']}" for model in values["models"] if model["lacks"]]
     todo += [_advice(host) for host in there if not host["active"]]
     if not there:
         todo.append(f"install a host, such as LangChain; {command('langchain')}")
@@ -321,6 +334,7 @@ def _model(wired: Wired, alias: str) -> dict[str, Any]:
     told = ("reserved_output_tokens", "source", "detail", "counter")
     found = dict.fromkeys(("window", *told, "tier", "largest_window", "loading", "prompt"))
     found |= {"alias": alias, "counted": "", "problem": None}
+    found["lacks"] = _lacking(wired.loaded.settings.model(alias).adapter)
     try:
         sized = wired.models.sized(alias)
         window = wired.window(alias)
@@ -339,6 +353,12 @@ def _model(wired: Wired, alias: str) -> dict[str, Any]:
     return found
 
 
+def _lacking(adapter: str | None) -> str:
+    """Return that the package of a model's adapter is missing, and how to install it; "" if it is there."""
+    package = next((one for one in PACKAGES if one.extra.replace("-", "_") == adapter), None)
+    return missing(package.extra) if package and _version(package.distribution) is None else ""
+
+
 def _model_lines(model: dict[str, Any], most: str) -> Iterator[str]:
     if model["window"] is None:
         yield f"{model['alias'] or OTHER}: no window: {model['problem']}"
@@ -346,6 +366,8 @@ def _model_lines(model: dict[str, Any], most: str) -> Iterator[str]:
     yield f"{_window(model, most)}; tier {model['tier']}, counted by {model['counter']}"
     if model["counted"]:
         yield f"  counted so: {model['counted']}"
+    if model["lacks"]:
+        yield f"  {model['lacks']}"
     if model["detail"]:
         yield f"  {model['detail']}"
     if model["loading"] is not None:
@@ -411,14 +433,14 @@ def _package_lines(package: dict[str, Any]) -> Iterator[str]:
 # -- hosts -----------------------------------------------------------------------------------------------------
 
 
-def hosts_found(store: dict[str, Any], url: str) -> list[dict[str, Any]]:
+def hosts_found(store: dict[str, Any], url: str, given: str = MADE) -> list[dict[str, Any]]:
     """Return the installed hosts, whether squidbot is active in them, and the evidence or the reason.
 
-    `url`: the database that keeps sessions; "" for none.
+    `url`: the database that keeps sessions; "" for none. `given`: what a program passes to a plugin for this store.
     """
     path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else url
-    forms, found = _forms_in(path) if path else {}, []
-    for host in HOSTS:
+    forms, found = _forms_in(path) if path and not store.get("problem") else {}, []
+    for host in (host._replace(line=host.line.replace(MADE, given)) for host in HOSTS):
         versions = {name: known for name in host.needs if (known := _version(name))}
         active, reason = _took_part(host, versions, forms, store["path"])
         needs = [
@@ -474,8 +496,12 @@ def _hermes(host: HostPlugin) -> tuple[bool, str]:
     """Return whether hermes's config.yaml turns squidbot on."""
     from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
 
-    why = hermes.inactive()
-    return (False, f"{why}: {host.line}") if why else (True, "turned on in its config.yaml")
+    if why := hermes.inactive():
+        return False, f"{why}: {host.line}"
+    try:
+        return True, f"turned on in its config.yaml; it keeps conversations in {hermes.kept()}"
+    except SquidbotError as error:
+        return False, str(error)
 
 
 def _mcp(_: HostPlugin) -> tuple[bool, str]:
@@ -484,7 +510,7 @@ def _mcp(_: HostPlugin) -> tuple[bool, str]:
     if naming := [*dict.fromkeys(str(entry.file) for entry in found)]:
         return True, f"started by {', '.join(naming)}"
     files = ", ".join(CLIENTS[name].project for name in KNOWN_CLIENTS)
-    return False, f"not set up in {files} here or at home: squidbot install AGENT, or docs/hosts/mcp.md"
+    return False, f"not set up in {files} {NOT_THERE}squidbot install AGENT, or docs/hosts/mcp.md"
 
 
 # Hosts that load plugins automatically, and have a switch for ours.
@@ -504,7 +530,7 @@ def _known(host: dict[str, Any]) -> str:
 def _advice(host: dict[str, Any]) -> str:
     """Return what to do for an inactive host, without the evidence."""
     _, add, line = host["reason"].rpartition("add squidbot with ")
-    return f"{host['name']}: {add}{line}"
+    return f"{host['name']}: {add}{line.rpartition(NOT_THERE)[2]}"
 
 
 def _host_lines(host: dict[str, Any]) -> Iterator[str]:
@@ -595,7 +621,7 @@ def _store(loaded: Loaded) -> dict[str, Any]:
     health = problem = ""
     try:
         if adapter == "stdlib":
-            health = "sessions are in memory and end with the process"
+            health = "sessions of programs that name no store are in memory, and end with the process"
         elif adapter == "psycopg":
             with closing(database(loaded)) as server:
                 health = _contents(server)
@@ -633,7 +659,7 @@ def _health(path: Path) -> tuple[str, str]:
 
 def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
     where = f"{store['adapter']}: {store['path']}" if store["path"] else store["adapter"]
-    yield f"{where}: {store['health'] or store['problem']}"
+    yield f"{where}: {store['health'] or UNUSABLE}"
     yield f"durable facts: {facts['kept']}"
     details = (
         facts["whose"] and f"whose: {facts['whose']}",

@@ -856,6 +856,25 @@ def inactive() -> str:
     return ""
 
 
+def kept() -> str:
+    """Return where squidbot keeps hermes's conversations, for people.
+
+    Raises:
+        ConfigError: the key `squidbot` of config.yaml is wrong.
+    """
+    given = load_config().get("squidbot")
+    opened(given)
+    config = given if isinstance(given, dict) else {}
+    return str(_store(config) or f"the store of {config['settings']}")
+
+
+def _store(config: Mapping[str, Any]) -> Path | None:
+    """Return the file that keeps conversations; None if other settings name it."""
+    store = config.get("store")
+    # A relative path is relative to hermes's home, not to the folder where hermes is started.
+    return Path(get_hermes_home()) / str(store or STORE) if store or not config.get("settings") else None
+
+
 def opened(given: object) -> HermesRuntime:
     """Return the runtime for the key `squidbot` of config.yaml.
 
@@ -865,7 +884,4 @@ def opened(given: object) -> HermesRuntime:
     config: Mapping[str, Any] = given if isinstance(given, dict) else {}
     if unknown := sorted(set(config) - set(KEYS)):
         raise ConfigError(f"config.yaml: unknown key squidbot.{unknown[0]}; known keys: {', '.join(KEYS)}")
-    store, settings = config.get("store"), config.get("settings")
-    # A relative path is relative to hermes's home, not to the folder where hermes is started.
-    where = Path(get_hermes_home()) / str(store or STORE) if store or not settings else None
-    return HermesRuntime(where, budget=config.get("budget"), settings=settings)
+    return HermesRuntime(_store(config), budget=config.get("budget"), settings=config.get("settings"))

@@ -35,7 +35,7 @@ def checked(given: object) -> GivenScope:
     Raises:
         ConfigError: it is none.
     """
-    if given is None or _is_scope(given):
+    if given is None or _is_scope("scope", given):
         return given  # type: ignore[return-value]  # as checked
     if callable(given) and not isinstance(given, type):
         return given
@@ -145,7 +145,7 @@ def _asked(function: Callable[[Any], object], context: object) -> Scope | None:
         made = function(context)
     except Exception as error:
         raise ConfigError(f"scope: your function failed: {type(error).__name__}: {error}"[:300]) from error
-    if made is None or _is_scope(made):
+    if made is None or _is_scope("scope: your function returned scope", made):
         return made  # type: ignore[return-value]  # as checked
     if isinstance(made, str):
         return Scope(user=_name("scope: your function returned", made)) if made else None
@@ -173,5 +173,13 @@ def _name(what: str, value: object) -> str:
     return value
 
 
-def _is_scope(value: object) -> bool:
-    return isinstance(value, Scope) and all(isinstance(part, str) for part in value)
+def _is_scope(named: str, value: object) -> bool:
+    """Return whether a value is a scope; an error begins with its name.
+
+    Raises:
+        ConfigError: it is one, and a part of it is no string.
+    """
+    for name, part in value._asdict().items() if isinstance(value, Scope) else ():
+        if not isinstance(part, str):
+            raise ConfigError(f"{named}.{name} must be a string, not {part!a:.60}")
+    return isinstance(value, Scope)

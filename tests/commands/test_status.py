@@ -281,9 +281,29 @@ def test_status_begins_with_what_is_active_and_what_to_do(monkeypatch: pytest.Mo
     assert active.startswith("Active\n  llm (llm 0.36): turned on; it keeps conversations in ")
     todo = " ".join(rest.partition("\n\n")[0].split())
     assert todo.startswith("What to do next ! store: ")
-    assert todo.endswith('add squidbot with capabilities=[Squidbot("mem.db")]')
+    assert todo.count("sessions.db") == 1
+    assert 'pydantic-ai: add squidbot with capabilities=[Squidbot(settings="squidbot.toml")]' in todo
+    assert "sqlite3: " in rest
+    assert "sessions.db: can't be used now" in " ".join(rest.split())
+    named = " ".join(shown("--store", "other.db").stdout.split())
+    assert 'capabilities=[Squidbot("other.db")]' in named
     assert "LangChain" not in rest
     assert "LangChain: not installed" in shown("--all", code=1).stdout
+    Path("squidbot.toml").unlink()
+    assert 'capabilities=[Squidbot("mem.db")]' in " ".join(shown().stdout.split())
+
+
+@pytest.mark.usefixtures("here")
+def test_status_says_which_package_a_model_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among what to do next, with its command; a model that the host itself calls lacks none."""
+    monkeypatch.setattr(status, "_version", lambda _: None)
+    for arguments in ((), ("--all",)):
+        told = " ".join(shown(*arguments).stdout.split())
+        assert "the extra xllamacpp is missing: pip install 'squidbot-context[xllamacpp]'" in told
+    assert "model tiny: the extra xllamacpp is missing" in " ".join(shown().stdout.split())
+    assert [one["lacks"] for one in answer()["models"]].count("") == 2
+    monkeypatch.setattr(status, "_version", {"xllamacpp": "9"}.get)
+    assert "xllamacpp" not in shown().stdout
 
 
 @pytest.mark.usefixtures("here")

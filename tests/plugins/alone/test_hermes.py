@@ -310,6 +310,8 @@ def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> N
             (found,) = [each for each in hosts_found(nowhere, "") if each["extra"] == "hermes"]
             assert found["active"] == (not why)
             assert why in found["reason"]
+            kept = f"turned on in its config.yaml; it keeps conversations in {tmp_path / 'mem.db'}"
+            assert why or found["reason"] == kept
 
 
 # -- what is told of it, and what it shares with others ----------------------------------------------------------------
