@@ -26,7 +26,7 @@ from squidbot.cli.clients import CLIENTS, entries, startable, tools_listed
 from squidbot.cli.explain import prompt_json
 from squidbot.cli.open_store import names_no_store, open_store, with_store, without_store
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
-from squidbot.cli.texts import ANSWER_IS_NO, count, percent, prompt_line
+from squidbot.cli.texts import ANSWER_IS_NO, count, facts_text, percent, prompt_line
 from squidbot.config import load_settings
 from squidbot.config.loading import FILE_NAME
 from squidbot.core.budget import tier_of
@@ -642,7 +642,8 @@ def _contents(server: Any) -> str:  # noqa: ANN401  # of an optional package
         return f"no tables in schema {server.schema} yet; the first session makes them, or squidbot store migrate"
     sessions, messages, size_bytes = server.health()
     text = f"schema {server.schema}, migration {version} of {server.newest}: "
-    return f"{text}{count(sessions, 'session')}, {count(messages, 'message')}, {size_bytes:,} bytes"
+    facts = f", {facts_text(*held)}" if any(held := server.facts()) else ""
+    return f"{text}{count(sessions, 'session')}, {count(messages, 'message')}{facts}, {size_bytes:,} bytes"
 
 
 def _health(path: Path) -> tuple[str, str]:
@@ -686,7 +687,7 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
     found["kept"] = f"{name}: {place}" if place else f"{name}, gone with the process"
     try:
         held = _held(name, path)
-        found["kept"] += f": {held.memories:,} kept" if held else ""
+        found["kept"] += f": {facts_text(held.facts, held.past)}" if held else ""
         if memory.embedder == "none":
             found["vectors"] = "none; searches use words (memory.embedder)"
             return found

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from squidbot.adapters.sqlite3 import doctor as rows
+from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
 from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultGroup, form_version
 from squidbot.cli.printer import bar
-from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
+from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, facts_text, left_out, seqs
 from squidbot.cli.texts import line as shown_line
 from squidbot.cli.work import work
 from squidbot.codecs.workspaceai import VERSION
-from squidbot.core.errors import ConfigError, StoreError, TranscriptError
+from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError, TranscriptError
 from squidbot.core.kinds import unreadable
 from squidbot.engine import load
-from squidbot.services.copying import copied
+from squidbot.memory import provider_of
+from squidbot.services.copying import copied, facts_in
 from squidbot.services.exchange import (
     ImportOptions,
     backed_up_model,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
+    from squidbot.core.ports import SupportsFactCopies
     from squidbot.services.copying import CopyReport
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
@@ -120,8 +124,15 @@ def _checked_tenant(store: str | None, tenant: str | None) -> dict[str, Any]:
                 if found := [*place.store.damage(name), *unreadable(place.store, name)]:  # type: ignore[attr-defined]
                     wrong[name] = found
                 tick(done, len(sessions))
+        facts = past = 0
+        if provider_of(place.wired.loaded)[0] == "psycopg" and (kept := place.wired.remembering.copied()):
+            try:
+                facts, past = facts_in(cast("SupportsFactCopies", kept))
+            except DamagedStoreError as error:
+                wrong["durable facts"] = [str(error)]
     messages = sum(number for _, number in sessions)
-    return {"sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
+    values = {"sessions": len(sessions), "messages": messages, "facts": {"facts": facts, "past": past}}
+    return {**values, "damaged": wrong, "whole": not wrong}
 
 
 def _verdict_line(what: str, values: Mapping[str, Any]) -> str:
@@ -129,7 +140,8 @@ def _verdict_line(what: str, values: Mapping[str, Any]) -> str:
 
 
 def _tenant_lines(values: Mapping[str, Any]) -> Iterator[str]:
-    yield _counts(values["sessions"], values["messages"], 0)
+    counts = [count(values["sessions"], "session"), count(values["messages"], "message")]
+    yield ", ".join([*counts, *([facts_text(*values["facts"].values())] if any(values["facts"].values()) else [])])
     yield from (f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in values["damaged"].items())
 
 
@@ -170,7 +182,7 @@ def _unreadable(store: str | None) -> dict[str, list[str]]:
 
 def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[str, list[str]]) -> Iterator[str]:
     yield f"{health.path}: {_verdict(health, unread)}"
-    stored = _counts(len(health.sessions), health.messages, health.memories)
+    stored = _counts(len(health.sessions), health.messages, health.path, health.memories)
     yield f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log"
     yield from (f"- {problem}" for problem in health.problems)
     yield from (f"- {session.session_id}: {_lost(session)}" for session in health.sessions if not session.whole)
@@ -179,15 +191,21 @@ def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[st
     if unread:
         yield "a copy has the same records; a backup from before has the session without them"
     if repaired is not None:
-        saved = _counts(None, repaired.messages, repaired.memories)
+        saved = _counts(None, repaired.messages, repaired.target, repaired.memories)
         yield f"saved: {saved} into {repaired.target}; the original is as it was"
     elif not health.whole:
         yield "squidbot store doctor --repair TARGET recovers what is intact into a new store"
 
 
-def _counts(sessions: int | None, messages: int, memories: int) -> str:
+def _counts(sessions: int | None, messages: int, path: str, memories: int) -> str:
     counts = [] if sessions is None else [count(sessions, "session")]
-    counts += [count(messages, "message"), *([count(memories, "memory", "memories")] if memories else [])]
+    counts.append(count(messages, "message"))
+    if memories:
+        try:
+            held = memory_counts(path)
+            counts.append(facts_text(held.facts, held.past))
+        except StoreError:  # damage hides which of them hold
+            counts.append(count(memories, "fact"))
     return ", ".join(counts)
 
 
@@ -196,7 +214,7 @@ def _verdict(health: Health, unread: dict[str, list[str]]) -> str:
         return "whole"
     facts = len(health.damaged_memories)
     lost = f"DAMAGED, {count(health.damaged, 'message')} lost"
-    lost += f", {count(facts, 'memory', 'memories')} too" if facts else ""
+    lost += f", {count(facts, 'fact')} too" if facts else ""
     return f"{lost}, but records can't be read" if unread else lost
 
 
@@ -218,11 +236,20 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
     if copy is None:
-        raise StoreError("this store does not support backups; of a database you make one with pg_dump")
+        raise StoreError(_how_to_back_up(place))
     copy(target)
     note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
+
+
+def _how_to_back_up(place: OpenStore) -> str:
+    """Return how to back up a store that is no file, for an error."""
+    loaded = place.wired.loaded
+    if store_name(loaded) != "psycopg":
+        return f"the store {store_name(loaded)} makes no backups; back it up with its own tools"
+    made = shlex.join(["pg_dump", "-n", loaded.settings.store.schema, loaded.store_place])
+    return f"squidbot makes no backups of a database; run {made}"
 
 
 @store.command()
@@ -263,7 +290,9 @@ def _copy_lines(done: CopyReport) -> Iterator[str]:
     yield f"equal in both: {count(done.sessions, 'session')} with {', '.join(parts)}; digest {rows.digest:032x}"
     if facts := done.facts:
         vectors = f" with {count(facts.vectors, 'vector')}" if facts.vectors else ""
-        yield f"equal in both: {count(facts.facts, 'fact')}{vectors}; digest {facts.digest:032x}"
+        held = facts_text(facts.facts - facts.past - facts.pieces, facts.past)
+        held += f", {count(facts.pieces, 'piece')} of files" if facts.pieces else ""
+        yield f"equal in both: {held}{vectors}; digest {facts.digest:032x}"
     yield f"copied now: {count(rows.new + (facts.new if facts else 0), 'row')}"
     if done.tasks:
         yield f"unfinished: {count(done.tasks, 'message or session', 'messages or sessions')} to forget"

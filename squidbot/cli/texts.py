@@ -81,6 +81,11 @@ def parameters(arguments: str, columns: int) -> str:
     return shorter(", ".join(said), columns)
 
 
+def facts_text(facts: int, past: int) -> str:
+    """Return how many durable facts hold, and how many were replaced or forgotten."""
+    return f"{count(facts, 'fact')}{f', {past:,} replaced or forgotten' if past else ''}"
+
+
 def left_out(left: Mapping[str, int]) -> str:
     """Return counts as a list for a summary; "" for nothing."""
     return ", ".join(f"{number:,} {kind}" for kind, number in sorted(left.items()) if number)

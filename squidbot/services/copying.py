@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.memories import is_same
+from squidbot.core.memories import FactRow, is_same
 from squidbot.core.ports import SupportsAges, SupportsFactCopies, SupportsKinds
 from squidbot.core.vectors import VectorStore, unpacked
 from squidbot.memory import provider_of, sessions_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.memories import FactRow
     from squidbot.hookspecs import Store
 
 PAGE_ROWS: Final = 256
@@ -61,6 +60,8 @@ class CopiedFacts(NamedTuple):
         vectors: of all models.
         new: rows, marks and vectors that were new, or in another state.
         digest: of all.
+        past: those of the facts that were replaced or forgotten.
+        pieces: those of the facts that are pieces of indexed files.
     """
 
     facts: int = 0
@@ -68,6 +69,8 @@ class CopiedFacts(NamedTuple):
     vectors: int = 0
     new: int = 0
     digest: int = 0
+    past: int = 0
+    pieces: int = 0
 
 
 class CopyReport(NamedTuple):
@@ -327,9 +330,29 @@ def facts_of(store: SupportsFactCopies) -> CopiedFacts:
     """Read all that a store of facts has, and return how much, and its digest."""
     counts, digest = Counter[str](), 0
     for field, row in _fact_rows(store):
-        counts[field] += 1
+        counts.update((field, *([kind_of(row)] if isinstance(row, FactRow) and kind_of(row) else [])))
         digest += _digest((field, row))
     return CopiedFacts(**counts, digest=digest % 2**DIGEST_BITS)
+
+
+def kind_of(row: FactRow) -> str:
+    """Return "past" for what was replaced or forgotten, "pieces" for a piece of a file, "" for a fact that holds."""
+    if row.memory is not None and row.memory.scope.collection:
+        return "pieces"
+    return "past" if row.memory is None or row.memory.superseded_by else ""
+
+
+def facts_in(store: SupportsFactCopies) -> tuple[int, int]:
+    """Read all facts; return how many hold, and how many were replaced or forgotten.
+
+    Raises:
+        DamagedStoreError: a row does not match its checksum.
+    """
+    kinds, after = Counter[str](), 0
+    while page := store.fact_rows(after, PAGE_ROWS):
+        kinds.update(map(kind_of, page))
+        after = page[-1].key
+    return kinds[""], kinds["past"]
 
 
 def _fact_rows(store: SupportsFactCopies) -> Iterator[tuple[str, object]]:

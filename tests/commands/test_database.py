@@ -146,6 +146,9 @@ def test_doctor_tells_what_somebody_changed(run: Callable[..., Result], place: P
         operator.execute("UPDATE messages SET payload = 'x' WHERE seq = 69")
         operator.execute("DELETE FROM messages WHERE seq = 68")
         operator.execute("UPDATE words SET masks[1] = 0")
+    backed_up = run("store", "backup", "copy.db")
+    assert backed_up.exit_code == 1
+    assert f"; run pg_dump -n {schema} postgresql://" in backed_up.output
     done = run("store", "doctor", "--json")
     assert done.exit_code == 4
     (wrong,) = json.loads(done.output)["damaged"].values()

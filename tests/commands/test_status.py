@@ -166,7 +166,7 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda rest: HashedWords(8, f"hashed{rest}"))
     assert facts_of(here, 3, "none")["vectors"] == "none; searches use words (memory.embedder)"
     found = facts_of(here, 3, "onnxruntime")
-    assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
+    assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 facts"
     assert repr(machine_user().user) in found["whose"]
     assert found["learned"] == "by rules from users that a program names (memory.extract)"
     assert found["vectors"] == "onnxruntime: hashed, 8 dimensions; 3 of 3 wait for a vector"

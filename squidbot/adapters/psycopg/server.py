@@ -80,6 +80,12 @@ HEALTH = (
     "FROM pg_class WHERE relnamespace = {schema_text}::regnamespace AND relkind = 'r') "
     "FROM {schema}.sessions WHERE tenant = {schema}.tenant()"
 )
+# A piece of a file has a scope of eight parts, between the last two of which stands the seventh separator.
+FACTS = (
+    "SELECT count(*) FILTER (WHERE holds), count(*) FILTER (WHERE NOT holds) + (SELECT count(*) "
+    "FROM {schema}.forgotten_memories WHERE tenant = {schema}.tenant()) FROM {schema}.memories "
+    """WHERE tenant = {schema}.tenant() AND scope NOT LIKE '%%","%%","%%","%%","%%","%%","%%","%%'::bytea"""
+)
 
 
 # The connections of this process by address, their number and process, and how many use each.
@@ -353,6 +359,11 @@ class Server:
         """Return how many sessions and messages of the tenant there are, and the bytes of the whole schema on disk."""
         sessions, messages, size_bytes = self.rows(HEALTH)[0]
         return sessions, messages, size_bytes
+
+    def facts(self) -> tuple[int, int]:
+        """Return how many facts of the tenant hold, and how many were replaced or forgotten; no pieces of files."""
+        holding, past = self.rows(FACTS)[0]
+        return holding, past
 
     def tenants(self) -> list[str]:
         """Return all tenants that have sessions, by name; "" are the rows of no tenant.

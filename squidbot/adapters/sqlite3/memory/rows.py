@@ -88,6 +88,12 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
+def count_facts(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return the number of facts that hold, and of those that were replaced or forgotten; pieces of files are none."""
+    holding, every = connection.execute(COUNT_FACTS).fetchone()
+    return holding, every - holding + int(connection.execute("SELECT count(*) FROM forgotten_memories").fetchone()[0])
+
+
 def last_before(connection: sqlite3.Connection, key: int) -> int:
     """Return the last key below one; 0 for none."""
     return int(connection.execute(LAST_BEFORE, (key,)).fetchone()[0] or 0)
@@ -359,6 +365,8 @@ HAS_CATEGORIES = (
 # backslash before it, so no part has this separator. Cards are few: the first one creates their index.
 BETWEEN = '","'
 IS_CARD = f"scope GLOB '*{f'{BETWEEN}*' * 6}{BETWEEN}{CARDS}\"]'"
+IS_PIECE = f"scope GLOB '*{f'{BETWEEN}*' * 7}'"
+COUNT_FACTS = f"SELECT count(*) FILTER (WHERE superseded_by IS NULL), count(*) FROM memories WHERE NOT {IS_PIECE}"  # noqa: S608
 CARDS_INDEX = "memories_as_cards"
 MAKE_CARDS = f"CREATE INDEX IF NOT EXISTS {CARDS_INDEX} ON memories(key) WHERE {IS_CARD}"
 COUNT_CARDS = f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD}"  # noqa: S608  # our own

@@ -602,11 +602,16 @@ BUSY_SECONDS = 5.0
 
 
 class MemoryCounts(NamedTuple):
-    """Number of facts and chunks; each model's dimension, and its memories without a vector."""
+    """Number of facts and chunks; each model's dimension, and its memories without a vector.
+
+    `facts` hold; `past` were replaced or forgotten. Neither counts chunks.
+    """
 
     memories: int
     models: Mapping[str, int]
     waiting: Mapping[str, int]
+    facts: int = 0
+    past: int = 0
 
 
 def memory_counts(path: str) -> MemoryCounts:
@@ -621,6 +626,7 @@ def memory_counts(path: str) -> MemoryCounts:
                 return MemoryCounts(0, {}, {})
             models = vectors.models(connection)
             waiting = {name: vectors.waiting(connection, name) for name in models}
-            return MemoryCounts(rows.count(connection) - rows.count_cards(connection), models, waiting)
+            number = rows.count(connection) - rows.count_cards(connection)
+            return MemoryCounts(number, models, waiting, *rows.count_facts(connection))
         except FOREIGN as error:
             raise store_error(path, error) from error
