@@ -11,7 +11,7 @@ from squidbot.cli.explain import plan_json
 from squidbot.cli.export import results_of
 from squidbot.cli.open_store import shown_messages
 from squidbot.cli.output import Result, ResultCommand, message
-from squidbot.cli.texts import clock, event_line, shorter, span
+from squidbot.cli.texts import clock, count, event_line, shorter, span
 from squidbot.core.last_request import REQUEST, LastRequest, usage_of
 from squidbot.wiring.turnlog import CallEntry, call_lines, calls_heading
 
@@ -201,7 +201,7 @@ def _budget(record: LastRequest, window: ContextWindow | None) -> Iterator[tuple
         yield "reserve", window.reserved_output_tokens, "for the answer"
     yield "outside", record.outside.bound, "system text, tools and head"
     history = record.cost.bound - record.outside.bound
-    yield "history", history, f"{record.parts:,} messages with what stands for others"
+    yield "history", history, f"{count(record.parts, 'message')} with what stands for others"
     yield "request", record.cost.bound, f"{record.cost.estimate:,} by estimate"
     if window:
         yield "free", record.limit.bound - record.cost.bound, f"of the input limit, {record.limit.bound:,}"

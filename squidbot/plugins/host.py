@@ -22,7 +22,7 @@ from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
-from squidbot.core.text import clip, one_line, stamp
+from squidbot.core.text import clip, count, one_line, stamp
 from squidbot.core.transcript.lineage import CALLER, Caller
 from squidbot.core.transcript.records import append
 from squidbot.core.transcript.scopes import SCOPE
@@ -1045,7 +1045,7 @@ def told_of(store: TranscriptStore, session_id: str, messages: int) -> str:
     ends = store.pick(session_id, {0, messages - 1}) if messages else []
     times = [stamp(row.time) for row in ends]
     held = f", {times[0]} to {times[-1]} UTC" if times and all(times) else ""
-    return f"{messages:,} message{'s' * (messages != 1)}{held}"
+    return f"{count(messages, 'message')}{held}"
 
 
 def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
@@ -1063,7 +1063,7 @@ def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
     lines = [_quoted(row, shelf) for row in shelf.read(0, 0)]
     notes = "\n".join(_notes(session))[-most_tokens * TOKEN_CHARS :]
     lines += [f"notes:\n{notes}"] if notes else []
-    lines += [f"[{first - 1:,} messages between]"] if first > 1 else []
+    lines += [f"[{count(first - 1, 'message')} between]"] if first > 1 else []
     newest = shelf.read(first, messages - 1) if messages > 1 else []
     shown = [row for row in newest if everything or row.category not in BEHIND_SCENES]
     lines += [_quoted(row, shelf) for row in shown]

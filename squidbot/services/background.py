@@ -24,6 +24,7 @@ from squidbot.core.memories import NOBODY, WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.operations import Operation
+from squidbot.core.text import count
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.lines import LineStore, on_all_lines
 from squidbot.core.transcript.removals import FORGOTTEN
@@ -597,7 +598,7 @@ class JournalWork:
         by_place = _by_place(one, LineStore(one.wired.store, one.session_id).read(one.session_id, first, stored - 1))
         for scope, rows in by_place.values():
             number = len(rows) if by_place.keys() - {one.wired.journals.place(scope)} else stored - progress.until_seq
-            cause = f"{number:,} messages since {since}"
+            cause = f"{count(number, 'message')} since {since}"
             made = by_rule(_span(one.wired, rows), JournalEntry(0, "-"), one.wired.counter("classes"))
             if made is not None and made.summary.strip():
                 cause += f": {status(one.wired.journals.applied(made))}"

@@ -98,7 +98,7 @@ def test_in_memory_store_says_what_to_do_when_another_writer_came_first() -> Non
     """The refusal names the session, both numbers and the next step."""
     store = InMemoryStore()
     store.append("s", 0, [made_message(0)])
-    with pytest.raises(StoreError, match=r"another writer.*'s' has 1 messages, not 0; nothing was written: read"):
+    with pytest.raises(StoreError, match=r"another writer.*'s' has 1 message, not 0; nothing was written: read"):
         store.append("s", 0, [made_message(0)])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Erasure
+from squidbot.core.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,8 +49,8 @@ def refuse_other_writer(session_id: str, stored: int, expected_seq: int) -> None
     """
     if stored != expected_seq:
         raise StoreError(
-            f"another writer came first: session {shown_id(session_id)} has {stored} messages, not {expected_seq}; "
-            "nothing was written: read what is new, then append behind it"
+            f"another writer came first: session {shown_id(session_id)} has {count(stored, 'message')}, "
+            f"not {expected_seq}; nothing was written: read what is new, then append behind it"
         )
 
 
@@ -85,8 +86,8 @@ def refuse_misfit(
     name, stored = shown_id(session_id), (messages, sum(counts.values()))
     if erasure.expected != stored:
         raise StoreError(
-            f"another writer came first: session {name} has {stored[0]} messages and {stored[1]} records, "
-            f"not {erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
+            f"another writer came first: session {name} has {count(stored[0], 'message')} and "
+            f"{count(stored[1], 'record')}, not {erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
         )
     for tombstone in erasure.tombstones:
         if not 0 <= tombstone.seq < messages:

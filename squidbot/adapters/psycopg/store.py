@@ -572,7 +572,7 @@ class PostgresqlStore(ServerStore):
             except DamagedStoreError as error:
                 yield str(error)
         if counted != due[1]:
-            yield f"{due[1] - counted} records are missing"
+            yield f"records are missing: {due[1] - counted}"
         yield from (
             f"the search index of messages {first} to {first + BLOCK - 1} is wrong"
             for first in self._unfound(session_id)
