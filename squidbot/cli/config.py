@@ -50,7 +50,7 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
     """Show settings, and where each comes from: a line of the file, an environment variable or a profile.
 
     With KEYs, explain them: window.default, or window for a whole table. `squidbot config profile` lists the profiles.
-    Exit code 2: a name in them is unknown.
+    Exit code 2: a setting is wrong.
     """
     if profile is not None:
         return _profile(profile)

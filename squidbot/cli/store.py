@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
+    from squidbot.config import Loaded
     from squidbot.core.ports import SupportsFactCopies
     from squidbot.services.copying import CopyReport
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
@@ -236,20 +237,18 @@ def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
     if copy is None:
-        raise StoreError(_how_to_back_up(place))
+        _refuse_backup(place.wired.loaded)
     copy(target)
     note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
 
 
-def _how_to_back_up(place: OpenStore) -> str:
-    """Return how to back up a store that is no file, for an error."""
-    loaded = place.wired.loaded
+def _refuse_backup(loaded: Loaded) -> NoReturn:
     if store_name(loaded) != "psycopg":
-        return f"the store {store_name(loaded)} makes no backups; back it up with its own tools"
+        raise StoreError(f"the store {store_name(loaded)} makes no backups; back it up with its own tools")
     made = shlex.join(["pg_dump", "-n", loaded.settings.store.schema, loaded.store_place])
-    return f"squidbot makes no backups of a database; run {made}"
+    raise StoreError(f"squidbot makes no backups of a database; run {made}")
 
 
 @store.command()
