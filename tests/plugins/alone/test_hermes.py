@@ -397,4 +397,4 @@ def test_an_example_tells_what_it_remembers(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100
     )
-    assert "['I see 2 messages.', 'I see 4 messages.']" in ended.stdout, ended.stdout + ended.stderr
+    assert "['Messages that I see: 2.', 'Messages that I see: 4.']" in ended.stdout, ended.stdout + ended.stderr
