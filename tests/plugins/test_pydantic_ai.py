@@ -16,6 +16,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from squidbot.cli import main as commands
+from squidbot.core.last_request import usage_of
 from squidbot.plugins.pydantic_ai import Squidbot, _key
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import CHAT, opened, rows
@@ -150,8 +151,8 @@ def test_guesses_of_test_models_are_no_usage(tmp_path: Path, *, is_wrapped: bool
     squid = Squidbot(tmp_path / "mem.db", budget=2_000)
     agent = Agent(WrapperModel(model) if is_wrapped else model, capabilities=[squid])
     for number in range(3):
-        agent.run_sync(f"Part {number}: " + "antidisestablishmentarianism " * 30, conversation_id=CHAT)
-    session = squid.hosted.engine.session(CHAT)
-    assert session.core.room().overcounted_tokens == 0
-    assert not session.core.room().newest.bills.reports
+        agent.run_sync(f"Part {number}: " + "I do not go. " * 30, conversation_id=CHAT)
+    recorded = squid.hosted.engine.wired.store.records(CHAT, "request")
+    assert recorded
+    assert not any(map(usage_of, recorded))
     squid.hosted.close()
