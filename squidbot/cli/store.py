@@ -187,7 +187,7 @@ def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[st
 
 def _counts(sessions: int | None, messages: int, memories: int) -> str:
     counts = [] if sessions is None else [count(sessions, "session")]
-    counts += [count(messages, "message"), *([count(memories, "memory", "memories")] if memories else [])]
+    counts += [count(messages, "message"), *([count(memories, "fact")] if memories else [])]
     return ", ".join(counts)
 
 
@@ -196,7 +196,7 @@ def _verdict(health: Health, unread: dict[str, list[str]]) -> str:
         return "whole"
     facts = len(health.damaged_memories)
     lost = f"DAMAGED, {count(health.damaged, 'message')} lost"
-    lost += f", {count(facts, 'memory', 'memories')} too" if facts else ""
+    lost += f", {count(facts, 'fact')} too" if facts else ""
     return f"{lost}, but records can't be read" if unread else lost
 
 
@@ -213,7 +213,7 @@ def _lost(session: SessionHealth) -> str:
     "--model", metavar="NAME", help="Write only this model's conversations, as a file that `squidbot import` restores."
 )
 def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
-    """Copy a store into the new file TARGET, even while the store is in use."""
+    """Copy a store, which is a file, into the new file TARGET, even while it is in use."""
     if model is not None:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
@@ -335,9 +335,10 @@ def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[
     yield f"{count(len(done.files), 'file')}{'; nothing was written' if dry_run else ''}" if done.files else nothing
 
 
-def _left(done: FileReport[Any], what: str = "such files have no place for") -> list[str]:
+def _left(done: FileReport[Any], what: str = "") -> list[str]:
     names = left_out(done.left)
-    return [f"{what}: {names}"] if names else []
+    kept = f"such files have no place for {names}; nothing is lost: the store keeps them, and store copy copies them"
+    return [f"{what}: {names}" if what else kept] if names else []
 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
