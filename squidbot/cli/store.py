@@ -337,7 +337,7 @@ def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[
 
 def _left(done: FileReport[Any], what: str = "") -> list[str]:
     names = left_out(done.left)
-    kept = f"such files have no place for {names}; nothing is lost: the store keeps them, and store copy copies them"
+    kept = f"such files have no place for {names}; nothing is lost: the store keeps them; squidbot store copy takes all"
     return [f"{what}: {names}" if what else kept] if names else []
 
 
