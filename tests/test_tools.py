@@ -244,3 +244,10 @@ def test_answer_of_memory_fits_what_is_free(window: int) -> None:
         assert not answers[0].is_error
         assert answers[-1].is_error
         assert "compact first" in answers[-1].text
+
+
+def test_a_search_by_the_tool_that_only_recalls_names_the_one_that_searches() -> None:
+    """In hosts `history` has no actions; a model that knows those of other agents tries them."""
+    session = talked()
+    told = call_tool(session, "history", {"action": "search", "query": "prices"})
+    assert "id must be a string, not null; this tool only recalls; search with memory_search" in told

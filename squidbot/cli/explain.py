@@ -226,7 +226,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("window", window.window_tokens, f"input and output; {origin}"),
         ("reserve", reserve.tokens if reserve else window.reserved_output_tokens, answer),
         ("input limit", _limit(room) - over, "what a request may cost"),
-        ("overcounted", over, "overcounted compared to the bill: that much more fits"),
+        ("overcounted", over, "so far the counts exceed the provider's reports: so much more fits"),
         ("system", lead, "system messages of the transcript"),
         ("outside", max(0, room.used_tokens - lead - head - history), outside),
         ("head", head, "documents, pinned texts and facts"),

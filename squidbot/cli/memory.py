@@ -68,6 +68,7 @@ _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
 _MORE = (
     (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
     (re.compile(r"; more: search with offset [0-9]+]"), "; more with --limit]"),
+    (re.compile(r"(?<=\. To forget )it, too: forget "), "it, too: squidbot memory forget "),
 )
 
 
@@ -372,7 +373,8 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
         old = [memories.find(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
     lines = [
-        f"restored {one.memory_id}; {one.superseded_by}, which replaced it, stays valid too"
+        f"restored {one.memory_id}; {one.superseded_by}, which replaced it, stays valid too: "
+        f"squidbot memory forget {one.superseded_by} removes it"
         if one.superseded_by
         else f"{one.memory_id} was not replaced: nothing to restore"
         for one in old

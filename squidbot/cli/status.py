@@ -79,6 +79,8 @@ BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", 
 # Our line in a distribution's list of files: a name alone, or a file with its digest.
 OURS = re.compile(r"^(?:\.\./)*squidbot(?:$|/|\.py(?:$|,))", re.MULTILINE)
 COMPILED = 'CMAKE_ARGS="{}" pip install --no-cache-dir --force-reinstall llama-cpp-python'
+# How to install what is missing, whatever it is.
+INSTALL = f"pip install '{DISTRIBUTION}[EXTRA]'"
 # Embedders that may have to ask a server for the dimensions of their vectors.
 BEHIND_A_SERVER = frozenset({"openai"})
 
@@ -280,7 +282,7 @@ def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
     out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
     out.section("Coding agents", [*_agent_lines(values["agents"])] or ["none; squidbot install AGENT"])
     out.section("MCP clients", _client_lines(values["clients"], every=True))
-    out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
+    out.section("Packages", _packages_lines(values["packages"]))
     out.section("Store", _store_lines(values["store"], values["memory"]))
     out.section("Extensions", [f"{key}: {', '.join(values[key]) or 'none'}" for key in ("extensions", "observers")])
     for problem in values["problems"]:
@@ -421,13 +423,21 @@ def _brings_ours(one: Distribution) -> bool:
     return any(OURS.search(each) for each in lists)
 
 
+def _packages_lines(packages: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line or two for each package, and once how to install those that are missing."""
+    yield from chain.from_iterable(map(_package_lines, packages))
+    if any(package["version"] is None for package in packages):
+        yield f"to install an extra: {INSTALL}"
+
+
 def _package_lines(package: dict[str, Any]) -> Iterator[str]:
     name, purpose = package["adapter"], package["purpose"]
     if package["version"] is not None:
         yield f"{name}: {package['distribution']} {package['version']}, {purpose}"
     else:
         yield f"{name}: not installed; {purpose}"
-        yield f"  the extra {package['extra']} is missing; {package['command']}   ({package['cost']})"
+        own = f"; {package['command']}" if package["command"] != command(package["extra"]) else ""
+        yield f"  the extra {package['extra']} is missing{own}   ({package['cost']})"
 
 
 # -- hosts -----------------------------------------------------------------------------------------------------

@@ -232,7 +232,7 @@ def _lost(session: SessionHealth) -> str:
     "--model", metavar="NAME", help="Write only this model's conversations, as a file that `squidbot import` restores."
 )
 def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
-    """Copy a store into the new file TARGET, even while the store is in use."""
+    """Copy a store, which is a file, into the new file TARGET, even while it is in use."""
     if model is not None:
         return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
@@ -363,9 +363,10 @@ def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[
     yield f"{count(len(done.files), 'file')}{'; nothing was written' if dry_run else ''}" if done.files else nothing
 
 
-def _left(done: FileReport[Any], what: str = "such files have no place for") -> list[str]:
+def _left(done: FileReport[Any], what: str = "") -> list[str]:
     names = left_out(done.left)
-    return [f"{what}: {names}"] if names else []
+    kept = f"such files have no place for {names}; nothing is lost: the store keeps them; squidbot store copy takes all"
+    return [f"{what}: {names}" if what else kept] if names else []
 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)

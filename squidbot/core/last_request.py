@@ -131,9 +131,7 @@ class LastRequest(NamedTuple):
 
     def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> LastRequest:
         """Return the state whose request can be rebuilt only if `rows` begin with its messages, as sent."""
-        if len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows)):
-            return self
-        return self._replace(messages=-1)
+        return self if begins_as_sent(rows, sent) else self._replace(messages=-1)
 
     def told_of(self, sections: Sequence[Section]) -> LastRequest:
         """Return the state after these sections were sent to the model; memory's own sections send no changes."""
@@ -215,6 +213,11 @@ def _read(text: str) -> LastRequest:
 
 
 REQUESTS = RecordKind(REQUEST, _read, tuple, until=lambda request: request.messages)
+
+
+def begins_as_sent(rows: Sequence[StoredMessage], sent: Sequence[StoredMessage]) -> bool:
+    """Return whether messages begin with those that a request brought, as it sent them."""
+    return len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows))
 
 
 def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:

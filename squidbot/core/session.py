@@ -36,7 +36,7 @@ from squidbot.core.forgetting import (
     remove_goals,
     unprompted_facts,
 )
-from squidbot.core.last_request import REQUEST, LastRequest
+from squidbot.core.last_request import REQUEST, LastRequest, begins_as_sent
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.plan import PlanRecord
@@ -926,8 +926,9 @@ class SessionState:
         `sent` are its new messages, `rows` are recorded now. A request that was recorded before its answer is recorded
         once more, with its usage.
         """
-        # What was recalled between two turns answers no request.
-        if all(row.category is Category.RECALLED for row in rows):
+        # What was recalled between two turns answers no request; what the request itself brought is part of it.
+        brought = self.waiting is not None and sent and begins_as_sent(rows, sent)
+        if not brought and all(row.category is Category.RECALLED for row in rows):
             return None
         if self.waiting is None:
             return self._reported(rows, usage) if self.unreported and usage is not None else None

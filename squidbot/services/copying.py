@@ -108,7 +108,11 @@ def copied(source: Wired, target: Wired, tick: Callable[[int, int], None] = lamb
     """
     copying = _Copying(source.store, target.store, tick)
     if others := copying.others():
-        raise StoreError(f"{others[0]!a:.80} is in {target.loaded.store_place} only; copy into an empty store")
+        place = target.loaded.store_place
+        raise StoreError(
+            f"nothing was copied, and both stores are as they were: {others[0]!a:.80} is in {place} only, which has "
+            "gone on since, or is no copy of this store; copy into an empty store"
+        )
     unsettled = copying.run()
     tasks = forget.unfinished(source)
     forget.take_over(target, tasks)

@@ -148,4 +148,5 @@ HOST_HISTORY: Final = Tool(
     "and the next page where one ends with `expand ID offset N`.",
     {"id": {"type": "string", "description": "such as s12-80.ab12, m17 or m17-m40"}, "offset": OFFSET},
     {"": expand},
+    advice="this tool only recalls; search with memory_search",
 )

@@ -72,6 +72,7 @@ class Tool(NamedTuple):
         refusals: further errors with a text for the model; others are raised.
         closed: whether the schema allows no other arguments.
         effect: of a call on the store.
+        advice: what else to call; a model reads it where an argument is wrong.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Tool(NamedTuple):
     refusals: tuple[type[Exception], ...] = ()
     closed: bool = False
     effect: Literal["reads", "adds", "appends", "removes"] = "reads"
+    advice: str = ""
 
     @property
     def schema(self) -> dict[str, object]:
@@ -155,7 +157,8 @@ def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, di
             continue
         fitted = _fitted(value, tool.arguments[name])
         if fitted is None or (required and isinstance(fitted, str) and not fitted.strip()):
-            raise RecallError(f"{what}: {name} must be {_wanted(tool.arguments[name])}, not {_shown(value)}")
+            advice = f"; {tool.advice}" if tool.advice else ""
+            raise RecallError(f"{what}: {name} must be {_wanted(tool.arguments[name])}, not {_shown(value)}{advice}")
         given[name] = fitted
     return act, given
 

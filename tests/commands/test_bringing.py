@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+import squidbot
 from squidbot.cli import main
 
 if TYPE_CHECKING:
@@ -113,6 +114,15 @@ def test_version_is_forced_by_the_environment(called: Callable[..., Result], mon
     assert called("store", "export", "out").exit_code == 1
     monkeypatch.setenv("SQUIDBOT_WORKSPACEAI_VERSION", "7")
     assert called("store", "import-older", "memory.json").exit_code == 2
+
+
+def test_what_exported_files_have_no_place_for_is_not_lost(called: Callable[..., Result]) -> None:
+    """A warning that says what the files lack says, too, where it still is."""
+    with squidbot.load({"store": {"path": "s.db"}}) as engine:
+        engine.session("s").record({"role": "system", "content": "Be brief."}, "Hello", "Hi")
+    warned = called("store", "export", "out").stderr
+    assert "1 system messages; nothing is lost: the store keeps them" in warned
+    assert "squidbot store copy" in warned
 
 
 def test_session_of_exchanges_that_name_none_can_be_named(called: Callable[..., Result]) -> None:

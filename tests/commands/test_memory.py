@@ -286,3 +286,13 @@ def test_help_tells_each_command_in_a_line_that_is_not_cut() -> None:
     """Eighty columns are enough."""
     listed = run("--help").output.partition("Commands:")[2]
     assert "..." not in listed
+
+
+def test_a_forgotten_fact_names_how_to_forget_the_one_that_it_replaced() -> None:
+    """A command to run, and no question that nobody waits to have answered."""
+    run("add", "Ann prefers tabs.", "--store", STORE)
+    (old,) = found("list")
+    run("add", "Ann prefers spaces.", "--replaces", old["memory_id"], "--store", STORE)
+    (new,) = found("list")
+    told = run("forget", new["memory_id"], "--yes", "--store", STORE).output
+    assert f"To forget it, too: squidbot memory forget {old['memory_id']}" in " ".join(told.split())

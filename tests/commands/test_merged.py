@@ -62,7 +62,8 @@ def test_merge_says_what_it_would_do_and_does_it_when_it_is_told(ids: list[str])
     assert "no facts say nearly the same" in run("merge", "--yes").output
     assert f"replaced by  {ids[1]}" in run("show", ids[0]).output
     back = run("restore", ids[0])
-    assert back.output == f"restored {ids[0]}; {ids[1]}, which replaced it, stays valid too\n"
+    other = f"{ids[1]}, which replaced it, stays valid too: squidbot memory forget {ids[1]} removes it"
+    assert back.output == f"restored {ids[0]}; {other}\n"
     assert held() == {*TEXTS}
     assert run("restore", ids[2]).output == f"{ids[2]} was not replaced: nothing to restore\n"
     assert json.loads(run("restore", ids[0], "--json").output) == {"restored": [ids[0]]}

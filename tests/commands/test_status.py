@@ -102,7 +102,10 @@ def test_status_says_what_would_install_what_is_missing() -> None:
     printed = shown("--all").stdout
     for package in packages.values():
         assert package["cost"]
-        assert (package["command"] in " ".join(printed.split())) == (package["version"] is None)
+        is_missing = package["version"] is None
+        named = f"the extra {package['extra']} is missing"
+        assert (named in " ".join(printed.split("Packages")[1].split())) == is_missing
+    assert printed.split("Packages")[1].count("pip install 'squidbot-context[EXTRA]'") == 1
 
 
 def test_status_looks_into_the_store_and_makes_none(here: Path) -> None:

@@ -88,6 +88,10 @@ def _opaque(message: ModelMessage) -> str:
     return to_json([thoughts, message.provider_details]).decode() if thoughts else ""
 
 
+class ReportingModel(FunctionModel):
+    """A model of a program: squidbot takes its usage as a provider's, and that of `FunctionModel` as a guess."""
+
+
 @dataclass
 class Fake:
     """A model that does what it is told."""
@@ -158,7 +162,7 @@ class Program:
             Squidbot(setting.path, budget=setting.budget, settings=setting.settings) if setting.has_squidbot else None
         )
         self.agent: Agent[None, str] = Agent(
-            FunctionModel(fake.answer, stream_function=fake.stream),
+            ReportingModel(fake.answer, stream_function=fake.stream),
             system_prompt="You are kind.",
             instructions="Be short.",
             capabilities=[*([self.squidbot] if self.squidbot else []), *beside],

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 START = (Path(__file__).parents[2] / "docs" / "start.md").read_text("utf-8")
 ROWS = {
     extra: (host, line)
-    for host, extra, line in re.findall(r"^\| (.+) \| `'\.\[([\w-]+)]'` \| `(.+)` \|$", START, re.MULTILINE)
+    for host, extra, line in re.findall(r"^\| (.+) \| `'\.\[([\w-]+),view]'` \| `(.+)` \|$", START, re.MULTILINE)
 }
 FACT = "My boat is called Heron."
 

@@ -7,11 +7,16 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from pydantic import BaseModel, Field
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.models.wrapper import WrapperModel
 
+from squidbot.cli import main as commands
+from squidbot.core.last_request import usage_of
 from squidbot.plugins.pydantic_ai import Squidbot, _key
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import CHAT, opened, rows
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model
     from pydantic_ai.models.function import AgentInfo
 
     from squidbot.testing.hosts import HostDriver
@@ -125,3 +131,28 @@ def test_the_schema_of_the_output_is_counted(tmp_path: Path) -> None:
         program.squidbot.hosted.close()
         fitting[output] = any(winds in str(part) for each in program.seen[-1] for part in each.parts)
     assert fitting == {str: True, Report: False}
+
+
+def test_requests_after_squidbots_own_tool_are_known(tmp_path: Path) -> None:
+    """`squidbot session log` shows each request beside its answer, with its budget."""
+    squid = Squidbot(tmp_path / "mem.db", budget=2_000)
+    Agent(TestModel(call_tools=["memory_search"]), capabilities=[squid]).run_sync("Which paint?", conversation_id=CHAT)
+    squid.hosted.close()
+    ran = CliRunner().invoke(commands, ["session", "log", CHAT, "--store", str(tmp_path / "mem.db"), "--json"])
+    (turn,) = json.loads(ran.output)["turns"]
+    assert [one["answer"] for one in turn["requests"]] == ["m1", "m3"]
+    assert turn["budget"]["window"] == 2_000
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_guesses_of_test_models_are_no_usage(tmp_path: Path, *, is_wrapped: bool) -> None:
+    """They count words: as usage they would seem to say that more fits, or that the prompt was cut."""
+    model: Model = TestModel()
+    squid = Squidbot(tmp_path / "mem.db", budget=2_000)
+    agent = Agent(WrapperModel(model) if is_wrapped else model, capabilities=[squid])
+    for number in range(3):
+        agent.run_sync(f"Part {number}: " + "I do not go. " * 30, conversation_id=CHAT)
+    recorded = squid.hosted.engine.wired.store.records(CHAT, "request")
+    assert recorded
+    assert not any(map(usage_of, recorded))
+    squid.hosted.close()

@@ -315,7 +315,7 @@ class Memories:
         if self.forgot:
             self.forgot([memory.memory_id], memory.superseded_by, reason)
         older = self._seen([memory.supersedes])
-        kept = f" The fact it replaced is still kept as {older[0].memory_id}; forget it, too?" if older else ""
+        kept = f" The fact it replaced is still kept. To forget it, too: forget {older[0].memory_id}" if older else ""
         where = f"from {memory.category}"
         if memory.scope.collection:
             where = f"and not read from {safe(memory.sources[0].path)} again while that says the same"

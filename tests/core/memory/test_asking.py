@@ -168,7 +168,7 @@ def test_forgotten_fact_is_gone_and_its_words_are_not_repeated() -> None:
     told = of_ann(store).forget(f"[{new.memory_id}]", "asked")
     assert "Oslo" not in told.text
     assert "Paris" not in told.text
-    assert f"still kept as {old.memory_id}" in told.text
+    assert f"still kept. To forget it, too: forget {old.memory_id}" in told.text
     assert store.forgotten([new.memory_id]) == {new.memory_id: "asked"}
 
 
