@@ -337,7 +337,7 @@ def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> Non
     assert "cut to " in text
     assert "the transcript has all of it" in text
     assert f"notes {made['summary']['id']} stand for m0-m" in text
-    assert "squidbot session recall SESSION m14" in text
+    assert "squidbot session recall support/42 m14" in text
 
 
 def test_explain_tells_of_a_message_that_is_sent(run: Callable[..., Result]) -> None:
