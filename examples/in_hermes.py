@@ -18,7 +18,7 @@ os.environ["HERMES_HOME"] = str(HOME)
 class Offline(BaseHTTPRequestHandler):  # noqa: D101
     def do_POST(self) -> None:  # noqa: D102
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        delta = {"content": f"I see {len(body.get('messages', []))} messages."}
+        delta = {"content": f"Messages that I see: {len(body.get('messages', []))}."}
         event = json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
         self.wfile.write(f"HTTP/1.0 200 OK\r\n\r\ndata: {event}\n\ndata: [DONE]\n\n".encode())
 

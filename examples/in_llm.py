@@ -17,7 +17,7 @@ class Offline(llm.Model):
     model_id, supports_tools = "offline", True
 
     def execute(self, prompt: llm.Prompt, *_: object, **__: object) -> Iterator[str]:  # noqa: D102
-        yield f"I see {len(prompt.messages)} messages."
+        yield f"Messages that I see: {len(prompt.messages)}."
 
 
 @llm.hookimpl

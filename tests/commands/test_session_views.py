@@ -507,6 +507,11 @@ def test_log_budget_adds_up(run: Callable[..., Result]) -> None:
     assert (budget["window"], budget["reserve"]) == (3_000, 750)
     assert budget["outside"] + budget["history"] == budget["request"] == turn["requests"][-1]["bound"]
     assert budget["request"] + budget["free"] == turn["requests"][-1]["limit"]
+    assert budget["input_limit"] == budget["window"] - budget["reserve"], "the same number as session explain shows"
+    assert budget["input_limit"] + budget["overcounted"] == turn["requests"][-1]["limit"]
+    text = run("session", "log", "support/42").output
+    (size,) = re.findall(r"by earlier bills|counting notes", text)[:1]
+    assert size
 
 
 def test_log_names_the_event_that_changed_the_request(run: Callable[..., Result]) -> None:
