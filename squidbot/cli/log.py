@@ -205,7 +205,7 @@ def _budget(record: LastRequest, window: ContextWindow | None) -> Iterator[tuple
             yield "overcounted", over, "overcounted compared to the bill: that much more fits"
     yield "outside", record.outside.bound, "system text, tools and head"
     history = record.cost.bound - record.outside.bound
-    yield "history", history, f"{count(record.parts, 'message')}, with notes that stand for others"
+    yield "history", history, f"{count(record.parts, 'message')}, counting notes"
     billed = f"; at most {record.certified:,} by earlier bills" if record.certified else ""
     yield "request", record.cost.bound, f"about {record.cost.estimate:,}{billed}"
     if window:

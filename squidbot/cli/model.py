@@ -126,7 +126,12 @@ def model() -> None:
 
 @model.command()
 @click.argument("model")
-@click.option("--window", metavar="N", callback=tokens, help="Window in tokens: 32768, or 32Ki; 32k is 32,000.  [default: the largest that fits]")
+@click.option(
+    "--window",
+    metavar="N",
+    callback=tokens,
+    help="Window in tokens: 32768, or 32Ki; 32k is 32,000.  [default: the largest that fits]",
+)
 @click.option("--kv", type=click.Choice(get_args(KvType)), help="Type of the KV cache.  [default: f16]")
 @click.option(
     "--gpu-layers",

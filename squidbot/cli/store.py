@@ -120,12 +120,22 @@ def _checked_extension(store: str | None, repair: str | None) -> Result:
     where = store_name(settings_of(store))
     with open_store(store) as place:
         sessions = place.sessions()
-        wrong = {name: found for name, _ in sessions if (found := [*unreadable(place.store, name)])}
+        wrong = {name: found for name, _ in sessions if (found := [*_unread(place, name)])}
     messages = sum(number for _, number in sessions)
     values = {"path": where, "sessions": len(sessions), "messages": messages, "damaged": wrong, "whole": not wrong}
     lines = [_verdict_line(where, values), *_tenant_lines(values)]
     lines.append("an extension keeps this store: messages and records were read; the extension itself may check more")
     return Result(values, "\n".join(lines), 0 if values["whole"] else DAMAGED_DATA)
+
+
+def _unread(place: OpenStore, name: str) -> Iterator[str]:
+    """Yield why a session's messages or records can't be read."""
+    try:
+        for _ in place.pages(name):
+            pass
+        yield from unreadable(place.store, name)
+    except StoreError as error:
+        yield str(error)
 
 
 def _checked_tenant(store: str | None, tenant: str | None) -> dict[str, Any]:

@@ -86,8 +86,8 @@ class Alternative(NamedTuple):
 
     Attributes:
         change: what is different: a smaller window, flash attention on, sliding layers that keep what they see, the
-            cache as q8_0, q5_1, q5_0, q4_1 or q4_0, batches of 256, a margin of 512 MiB, fewer layers on GPUs, or no GPU
-            at all.
+            cache as q8_0, q5_1, q5_0, q4_1 or q4_0, batches of 256, a margin of 512 MiB, fewer layers on GPUs, or no
+            GPU at all.
         window_tokens: the largest window with it.
         sizing: what the model takes then; `sizing.loading` is how it is loaded.
     """
