@@ -32,7 +32,7 @@ MOST_ROWS, MOST_RUNS, MOST_CHARS = 20, 4, 500
 # The width of a bar on a wide terminal.
 BAR_COLUMNS = 80
 SYSTEM, HEAD, NOTES, USER, MODEL = "system and tools", "pinned and head", "notes", "user's words", "model's words"
-TOOLS, RECALLED, MEMORY, WAITING = "tool output", "recalled", "facts from memory", "not recorded yet"
+TOOLS, RECALLED, MEMORY, WAITING = "tool output", "found or recalled", "facts from memory", "not recorded yet"
 FREE, ANSWER, CACHED, NEW = "free", "for the answer", "cached input", "new input"
 # The letter and the color of each part of a bar. The colors are Okabe and Ito's, which color-blind people can tell
 # apart; parts without one stay as the page or the terminal is.
@@ -55,7 +55,7 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 DARK: Final = LOOKS[USER][1]
 VERBATIM: Final = "word for word"
 IN_FULL: Final = {Representation.RAW: VERBATIM, Representation.SLIMMED: "with long texts cut"}
-INSIDE: Final = {Kind.SLIMMED: "cut", Kind.RECALLED: "recalled", Kind.FORGOTTEN: "forgotten"}
+INSIDE: Final = {Kind.SLIMMED: "cut", Kind.RECALLED: "found or recalled", Kind.FORGOTTEN: "forgotten"}
 
 
 class Display(NamedTuple):
@@ -223,7 +223,8 @@ def _session_display(session: CoreSession, inputs: Inputs | None, about: str) ->
     answer_tokens = reserve.tokens if reserve else window.reserved_output_tokens
     # What is free is known best; what was counted may be above or below what the provider bills.
     limit_tokens = window.window_tokens - answer_tokens
-    used_tokens = max(0, limit_tokens - room.whole.bound)
+    too_many = max(0, room.used_tokens - room.limit_tokens)
+    used_tokens = max(0, limit_tokens - room.whole.bound) + too_many
     waiting = room.used_tokens - spent(view.lead).bound - room.newest.outside.bound - view.history.bound
     fraction = marked_fraction(view, view.history.plus(room.whole), settings)
     plan, runs = view.plan, [f"{name} {how}" for name, how, _ in _runs(view)]
@@ -238,6 +239,7 @@ def _session_display(session: CoreSession, inputs: Inputs | None, about: str) ->
     if unfit is not None:
         rows.append(("next request", f"does not fit: {unfit}"))
     title = f"{session.session_id}: {count(view.messages, 'message')}, {used_tokens:,} of {limit_tokens:,} tokens"
+    title += f", {too_many:,} too many" if too_many else ""
     bar = _window_bar(view, room.used_tokens, used_tokens, window.window_tokens, answer_tokens, max(0, waiting))
     return Display(title, about, bar, rows=tuple(rows))
 
@@ -266,7 +268,7 @@ def _terms(window: ContextWindow) -> str:
 
 
 def _change(plan: PlanRecord) -> str:
-    return f"{plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
+    return f"{plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens as counted"
 
 
 def _window_bar(  # noqa: PLR0913, PLR0917  # a view with its figures

@@ -619,14 +619,17 @@ class Session:
         self.core.switch(line)
 
     @_alone
+    @takes(for_tool=flag)
     @_watched("compact", _compacted)
-    def compact(self) -> PlanRecord | None:
+    def compact(self, *, for_tool: bool = False) -> PlanRecord | None:
         """Compact now, however full the window is, and return the plan change; None if nothing can be shortened.
+
+        Its cause is `manual`. With `for_tool`, it is `tool-answer`: a tool's answer needs the room.
 
         Raises:
             StoreError: nothing was changed.
         """
-        return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time()))
+        return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time(), for_tool=for_tool))
 
     @_alone
     @_watched("undo", _restored)

@@ -157,9 +157,15 @@ def test_bar_tells_what_is_pinned_recalled_remembered_and_said_by_tools(load: Lo
     session.record("Read.")
     session.recall("m4")
     made = session.assemble("Prices?")
-    assert {"pinned and head", "facts from memory", "tool output", "recalled"} <= shares(page(made)).keys()
+    assert {"pinned and head", "facts from memory", "tool output", "found or recalled"} <= shares(page(made)).keys()
     parts = shares(page(session))
-    assert {"pinned and head", "facts from memory", "tool output", "recalled", "not recorded yet"} <= parts.keys()
+    assert {
+        "pinned and head",
+        "facts from memory",
+        "tool output",
+        "found or recalled",
+        "not recorded yet",
+    } <= parts.keys()
     assert sum(parts.values()) == 4096
     assert sum(shares(page(made)).values()) == 4096
 
@@ -172,7 +178,7 @@ def test_session_shows_what_is_sent_its_plan_and_how_full_it_is(load: Load) -> N
     assert plan is not None
     found = page(session)
     rows = {row[0]: row[1] for row in found.rows}
-    change = f"{plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
+    change = f"{plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens as counted"
     assert rows["plan"] == f"{plan.plan_id} ({change})"
     assert COMPACTED.match(rows["sent"])
     assert re.fullmatch(r"\d+ % \(compacts at \d+ %, down to \d+ %\)", rows["pressure"])

@@ -27,6 +27,7 @@ from squidbot.config.loading import CAPS
 from squidbot.config.schema import Settings, keys_of
 from squidbot.core import events
 from squidbot.core.events import Event
+from squidbot.core.plan import CAUSES
 from squidbot.wiring.registry import BuiltIn, Registry
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def test_every_hook_is_documented_with_its_arguments() -> None:
 def test_every_event_is_documented_and_told_somewhere() -> None:
     """Each name of core/events.py has a row in docs/events.md and product code that sends it (O-16)."""
     names = {key: value for key, value in vars(events).items() if key.isupper() and isinstance(value, str)}
-    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8").partition("## Why a plan changes")[0]
     rows = table_rows(page)
     assert set(rows) == set(names.values())
     assert all(len(row[0]) > 15 for row in rows.values())
@@ -211,6 +212,14 @@ def test_every_event_is_documented_and_told_somewhere() -> None:
         if not silent.intersection((path, *path.parents))
     )
     assert set(names) - set(re.findall(r"\bevents\.(\w+)", code)) == set()
+
+
+def test_every_cause_of_a_plan_is_documented_once() -> None:
+    """The section of docs/events.md has a row for each cause that the code gives; "model-changed" is of older plans."""
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    section = page.partition("## Why a plan changes\n")[2].partition("\nThe sizes")[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    assert sorted(re.findall(r"`([^`]+)`", " ".join(rows))) == sorted(CAUSES - {"model-changed"})
 
 
 def test_every_adapter_is_documented() -> None:

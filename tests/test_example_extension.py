@@ -81,6 +81,9 @@ def test_the_example_keeps_sessions_and_listens_where_settings_name_it(
     shown = run(tmp_path, LOOK, beside=installed).stdout
     assert "talk" in shown.split("drawers")[0]
     assert "drawers: shared: an extension's" in shown
+    checked = run(tmp_path, CLI, "store", "doctor", beside=installed)
+    assert (checked.returncode, checked.stdout.splitlines()[0]) == (0, "drawers: whole"), checked.stderr
+    assert "an extension keeps this store" in checked.stdout
     settings = run(tmp_path, CLI, "config", beside=installed).stdout
     assert "store.adapter  drawers  (squidbot.toml:2)" in settings
     shortened = run(tmp_path, CLI, "session", "compact", "talk", beside=installed)

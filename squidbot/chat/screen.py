@@ -124,7 +124,7 @@ def bar(share: float, chars: int = BAR_CHARS) -> str:
 def used_of(room: Room) -> tuple[int, int]:
     """Return the tokens of the next request, and the most that it may have."""
     used = max(0, room.used_tokens - room.overcounted_tokens)
-    return used, used + room.whole.bound
+    return used, max(0, room.limit_tokens - room.overcounted_tokens)
 
 
 def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from squidbot.cli.open_store import without_store
 from squidbot.cli.output import Result, ResultCommand
 from squidbot.cli.texts import exit_code
 from squidbot.config import load_settings, meant
-from squidbot.config.loading import ALIASES
+from squidbot.config.loading import ALIASES, Origin
 from squidbot.config.presets import profile_of, profiles
 from squidbot.config.schema import Key, Settings, keys_of
 from squidbot.core.budget import Ladder
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.cli.printer import Printer
-    from squidbot.config import Loaded, Origin
+    from squidbot.config import Loaded
 
 # The audience of settings, by the tiers of `Origin`.
 TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how conversations are kept"}
@@ -77,11 +77,18 @@ def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
     Raises:
         click.UsageError: there is no such key.
     """
-    tables = tuple(f"{key}." for key in keys) or ("",)
-    found = [origin for origin in loaded.origins() if f"{origin.key}.".startswith(tables)]
-    if not found:
-        known = [".".join(key.path) for key in keys_of(Settings)]
-        raise click.UsageError(f"unknown key {keys[0]}{meant(keys, known)}")
+    every, known = loaded.origins(), [".".join(key.path) for key in keys_of(Settings)]
+    if not keys:
+        return every
+    # Nobody may have set a table with a name of its own; its keys are explained anyway.
+    unnamed = [Origin(name, None, "default") for name in known if "<" in name]
+    found = list[Origin]()
+    for key in keys:
+        chosen = [origin for origin in every if f"{origin.key}.".startswith(f"{key}.")]
+        chosen = chosen or [origin for origin in unnamed if f"{origin.key}.".startswith(f"{key}.")]
+        if not chosen:
+            raise click.UsageError(f"unknown key {key}{meant([key], known)}")
+        found += [origin for origin in chosen if origin not in found]
     return found
 
 
@@ -107,7 +114,7 @@ def _entry(name: str, value: object, source: str, tier: str) -> dict[str, Any]:
     """Return a setting with its schema entry."""
     entry = {"key": name, "value": value, "source": source, "tier": tier, "default": None, "unit": "", "choices": []}
     entry |= {"expert": False, "doc": "", "names": []}
-    key = next((key for pattern, key in _KEYS.items() if pattern.match(f"{name}.")), None)
+    key = next((key for at, key in _KEYS.items() if at.match(f"{name}.") or ".".join(key.path) == name), None)
     if key is None:
         return entry
     metadata = key.field.metadata

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from squidbot.cli.output import Result
+from squidbot.cli.output import Result, command
 from squidbot.cli.texts import ago, clock, count, event_line, named, parameters, percent, prompt_line, shorter, span
 from squidbot.core.budget import (
     LAYOUT_LEVELS,
@@ -28,7 +28,7 @@ from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
 from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
 from squidbot.core.view.assembly import account, remembered, used, without_gaps
-from squidbot.core.view.marks import memory_texts
+from squidbot.core.view.marks import memories_in, memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
 from squidbot.display import outlook
 
@@ -56,7 +56,7 @@ HOW = {
     SLIMMED: "cut to head and tail",
     SUMMARY: "notes stand for it",
     ABSENT: "not sent: one line says it is stored",
-    "recalled": "a copy of a recalled message",
+    "recalled": "an answer of history: a message found or recalled",
     "forgotten": "forgotten: a placeholder remains",
 }
 # How a raw message with no author is sent.
@@ -153,12 +153,11 @@ def parent_line(values: Mapping[str, Any]) -> str:
     if parent is None:
         return ""
     from_it = {BELOW: f"below {parent}", SUB_AGENT: f"sub-agent of {parent}"}.get(way, f"continues {parent}")
-    explain = f"squidbot session explain {parent}"
     if call is None:
-        return f"{from_it}; {explain}"
+        return f"{from_it}; {command('session', 'explain', parent)}"
     by_time = f"{from_it}; by its time called by {call['message']}"
     known = f"called by {parent} {call['message']}" if way == BELOW else f"{from_it}, called by {call['message']}"
-    return f"{known if call['id'] else by_time}; {explain} {call['message']}"
+    return f"{known if call['id'] else by_time}; {command('session', 'explain', parent, call['message'])}"
 
 
 def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
@@ -207,7 +206,7 @@ def _shares_json(found: Iterable[CategoryShare]) -> dict[str, dict[str, int]]:
 
 def _limit(room: Room) -> int:
     """Return the most that a request may cost as counted; above the window if the provider bills less."""
-    return room.used_tokens + room.whole.bound
+    return room.limit_tokens
 
 
 def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, int, str]]:
@@ -235,6 +234,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("older", block["older"], "other messages before the tail"),
         ("tail", view.tail.cost.bound, "newest messages, verbatim"),
         ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
+        ("too many", max(0, room.used_tokens - _limit(room)), "above the limit"),
     ]
 
 
@@ -378,11 +378,13 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
     out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
     if elsewhere := values["elsewhere"]:
-        out.say(f"the model does not see {elsewhere:,} of them: squidbot session lines {values['session']}", "dim")
+        lines = command("session", "lines", values["session"])
+        out.say(f"the model does not see {elsewhere:,} of them: {lines}", "dim")
     if line := parent_line(values):
         out.say(line, "dim")
     if children := len(values["children"]):
-        out.say(f"{count(children, 'session')} below it: squidbot session list --under {values['session']}", "dim")
+        under = command("session", "list", "--under", values["session"])
+        out.say(f"{count(children, 'session')} below it: {under}", "dim")
     if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
@@ -403,8 +405,10 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
     _put_shares(out, by_tier, values["parts"], ", above its part: borrowed from recent", but=RECENT)
     out.blank()
     _put_pressure(out, values)
-    if not {SUMMARY, ABSENT}.isdisjoint(run["how"] for run in values["runs"]):
-        out.say("squidbot session explain SESSION m17 explains one message, session recall SESSION m17 shows it", "dim")
+    if runs := [run for run in values["runs"] if run["how"] in {SUMMARY, ABSENT}]:
+        wanted = values["session"], runs[0]["first"]
+        out.say(f"what became of a message: {command('session', 'explain', *wanted)}", "dim")
+        out.say(f"its words: {command('session', 'recall', *wanted)}", "dim")
 
 
 def _put_shares(out: Printer, heading: str, shares: Mapping[str, Any], above: str, but: str = "") -> None:
@@ -422,7 +426,7 @@ def _held(spans: Iterable[Mapping[str, Any]]) -> str:
     counts: dict[str, int] = {}
     for one in spans:
         counts[one["how"]] = counts.get(one["how"], 0) + int(one["last"][1:]) - int(one["first"][1:]) + 1
-    names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
+    names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes", "recalled": "found or recalled"}
     shown = ", ".join(f"{number:,} {names.get(how, how)}" for how, number in counts.items())
     return f"the next request has {shown or 'nothing of it'}"
 
@@ -508,6 +512,10 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
         *_agents(entry),
         *_path(states, now),
         ("now", _now(states[-1], run, here_tokens, pinned=pinned)),
+        (
+            "whole",
+            f"{command('session', 'recall', session_id, entry.handle)}; the model: history, recall {entry.handle}",
+        ),
     ]
     return Result(values, lambda out: _put_story(out, entry, rows, note, now))
 
@@ -524,10 +532,9 @@ def _put_story(
         out.blank()
         out.heading(f"Notes {note.summary_id}")
         out.body(note.text, most_lines=4)
-    out.blank()
-    agent = "; an agent: squidbot session show ID" if entry.children else ""
-    whole = f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}"
-    out.say(f"{whole}{agent}", "dim")
+    if entry.children:
+        out.blank()
+        out.say(f"an agent's session: {command('session', 'show', 'ID')}", "dim")
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
@@ -567,7 +574,9 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
         cut = f"cut to {row.sent_cost.bound:,} tokens on arrival; the transcript has all of it"
         rows.append(("arrived", f"{cut}. This {what} was too large for the room"))
     if row.notice:
-        rows.append(("notice", f"added behind it on arrival: {shorter(row.notice, 60)}"))
+        facts = memories_in(row.notice)
+        added = f"facts {named(facts, 8, ', ')}" if facts else shorter(row.notice, 60)
+        rows.append(("notice", f"added behind it on arrival: {added}"))
     return rows
 
 

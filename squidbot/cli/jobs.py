@@ -272,7 +272,8 @@ def _put_done(out: Printer, due: DueWork, read: list[LearningResult], done: list
 def _put_rest(out: Printer, due: DueWork) -> None:
     if due.every > len(due.jobs):
         out.say(f"… {due.every - len(due.jobs):,} more; --limit {due.every} takes all", "dim")
-    if due.missing is not None:
+    # Rules need no model.
+    if due.missing is not None and due.jobs:
         out.say(due.missing, "dim")
 
 

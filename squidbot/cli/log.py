@@ -176,7 +176,7 @@ def _turn(
         ],
         "tool_calls": calls,
         "response": answers[-1].text if answers and not answers[-1].calls else None,
-        "budget": {name: tokens for name, tokens, _ in budget} or None,
+        "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in budget} or None,
     }
     return LoggedTurn(values, [*logged.values()], cuts, budget)
 
@@ -198,13 +198,18 @@ def _budget(record: LastRequest, window: ContextWindow | None) -> Iterator[tuple
     """Yield the lines of a request's budget: a name, tokens (bounds), what it is."""
     if window:
         yield "window", window.window_tokens, "input and output"
-        yield "reserve", window.reserved_output_tokens, "for the answer"
+        reserve, limit_tokens = record.reserve_under(window), record.limit_under(window)
+        yield "reserve", reserve.tokens if reserve else window.reserved_output_tokens, "for the answer"
+        yield "input limit", limit_tokens, "what a request may cost"
+        if over := record.limit.bound - limit_tokens:
+            yield "overcounted", over, "so far the counts exceed the provider's reports: so much more fits"
     yield "outside", record.outside.bound, "system text, tools and head"
     history = record.cost.bound - record.outside.bound
-    yield "history", history, f"{count(record.parts, 'message')} with what stands for others"
-    yield "request", record.cost.bound, f"{record.cost.estimate:,} by estimate"
+    yield "history", history, f"{count(record.parts, 'message')}, counting notes"
+    billed = f"; at most {record.certified:,} by earlier bills" if record.certified else ""
+    yield "request", record.cost.bound, f"about {record.cost.estimate:,}{billed}"
     if window:
-        yield "free", record.limit.bound - record.cost.bound, f"of the input limit, {record.limit.bound:,}"
+        yield "free", record.limit.bound - record.cost.bound, "what was left"
 
 
 def _put_turn(out: Printer, turn: LoggedTurn, *, whole: bool) -> None:

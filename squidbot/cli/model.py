@@ -51,10 +51,19 @@ CHANGES = {
     "flash_attn": "flash attention on",
     "swa_full": "sliding layers that keep only what they see",
     "q8_0": "q8_0 KV cache",
+    "q5_1": "q5_1 KV cache",
+    "q5_0": "q5_0 KV cache",
+    "q4_1": "q4_1 KV cache",
     "q4_0": "q4_0 KV cache",
     "n_ubatch": "batches of 256",
+    "margin": "a margin of 512 MiB",
     "n_gpu_layers": "fewer layers on GPUs",
     "cpu": "no GPU",
+}
+# What else to know of a change.
+_NOTES = {
+    **dict.fromkeys(("q5_1", "q5_0", "q4_1"), "; slow on NVIDIA unless llama.cpp has GGML_CUDA_FA_ALL_QUANTS"),
+    "margin": "; if no other program needs the GPU",
 }
 BOUNDS = {
     "vram": "GPU memory",
@@ -93,7 +102,10 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
         if match is None:
             raise click.BadParameter(f"{text[:40]!r} is not a number of bytes; write 16000000000, 16GB or 15500MiB")
         base = 1024 if match[3] else 1000
-        sizes.append(int(float(match[1]) * base ** _POWERS[(match[2] or "").lower()]))
+        size_bytes = int(float(match[1]) * base ** _POWERS[(match[2] or "").lower()])
+        if size_bytes < MIB:
+            raise click.BadParameter(f"{text[:40]!r} is less than 1 MiB; name the unit, as in 7.6GiB or 15500MiB")
+        sizes.append(size_bytes)
     return tuple(sizes)
 
 
@@ -114,7 +126,12 @@ def model() -> None:
 
 @model.command()
 @click.argument("model")
-@click.option("--window", metavar="N", callback=tokens, help="Window in tokens.  [default: the largest that fits]")
+@click.option(
+    "--window",
+    metavar="N",
+    callback=tokens,
+    help="Window in tokens: 32768, or 32Ki; 32k is 32,000.  [default: the largest that fits]",
+)
 @click.option("--kv", type=click.Choice(get_args(KvType)), help="Type of the KV cache.  [default: f16]")
 @click.option(
     "--gpu-layers",
@@ -253,8 +270,14 @@ class SizeAnswer(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether the request fits."""
-        return self.sizing is not None and self.sizing.fits
+        """Whether the request fits, with the window that the settings ask for if no other is wanted."""
+        return self.sizing is not None and self.sizing.fits and not self.missed_tokens
+
+    @property
+    def missed_tokens(self) -> int:
+        """The window that the settings ask for, if memory is too small for it and no other window is wanted; else 0."""
+        is_short = self.found is not None and self.found.bound_by in {"vram", "memory"}
+        return self.asked.bounds.cap_tokens or 0 if is_short and not self.asked.loading.n_ctx else 0
 
 
 def _sized(asked: SizeRequest) -> SizeAnswer:
@@ -426,6 +449,8 @@ def _put_verdict(out: Printer, answer: SizeAnswer, sizing: Sizing) -> None:
     if found is not None and found.window_tokens is not None:
         bound = f", bound by {BOUNDS[found.bound_by]}" if found.bound_by else ""
         out.say(f"largest window {found.window_tokens:,} tokens{bound}", "bold")
+        if answer.missed_tokens:
+            out.say(f"the settings ask for {answer.missed_tokens:,} tokens, which do not fit", "bold")
     elif found is not None and not asked:
         out.say(f"does not fit: {found.reason}", "bold")
     per_token = f"{sizing.kv_bytes_per_token:,} bytes of cache a token"
@@ -482,7 +507,7 @@ def _put_others(out: Printer, others: tuple[Alternative, ...]) -> None:
     rows = []
     for one in others:
         layers = f" ({one.sizing.loading.n_gpu_layers})" if one.change == "n_gpu_layers" else ""
-        rows.append((f"{CHANGES[one.change]}{layers}", one.window_tokens, "tokens"))
+        rows.append((f"{CHANGES[one.change]}{layers}", one.window_tokens, f"tokens{_NOTES.get(one.change, '')}"))
     out.numbers(rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
 
 
+# Where a click context keeps the value of --store.
+STORE_OPTION_VALUE = "squidbot.store"
 _MESSAGE = re.compile(r"m?([0-9]{1,12})")
 
 
@@ -92,7 +95,8 @@ class ResultCommand(click.Command):
                 from squidbot.cli.open_store import open_store  # noqa: PLC0415  # so that --help is quick
 
                 writes = bool(given.get(self._writes)) if isinstance(self._writes, str) else self._writes
-                place = stack.enter_context(open_store(given.pop("store"), writes=writes))
+                ctx.meta[STORE_OPTION_VALUE] = given.pop("store")
+                place = stack.enter_context(open_store(ctx.meta[STORE_OPTION_VALUE], writes=writes))
                 before = [place, *([place.find(given.pop("session_id"))] if self._on == "session" else [])]
             result = ctx.invoke(cast("Callable[..., Result]", self.callback), *before, **given)
             if as_json:
@@ -118,6 +122,15 @@ def tokens(_: click.Context, param: click.Parameter, value: str | None) -> int |
         return parse_tokens(value)
     except ConfigError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def command(*words: str) -> str:
+    """Return a command line of squidbot for the store of the command that runs; an address is left out."""
+    context = click.get_current_context(silent=True)
+    store = context.meta.get(STORE_OPTION_VALUE) if context else None
+    # An address may hold a password.
+    option = ["--store", store] if store and "://" not in store else []
+    return shlex.join(["squidbot", *words, *option]) + (" --store postgresql://…" if store and not option else "")
 
 
 def message(_: click.Context, __: click.Parameter, value: str | None) -> int | None:

@@ -19,7 +19,7 @@ from squidbot.cli.export import export
 from squidbot.cli.forget import forget
 from squidbot.cli.jobs import jobs
 from squidbot.cli.log import log
-from squidbot.cli.output import Result, ResultGroup, limit, message
+from squidbot.cli.output import Result, ResultGroup, command, limit, message
 from squidbot.cli.texts import (
     ANSWER_IS_NO,
     BUDGET_IMPOSSIBLE,
@@ -82,7 +82,7 @@ _MADE = {
     Kind.SYSTEM: "system text",
     Kind.MARKED: "goals and decisions",
 }
-_STANDS = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", brought back", Kind.FORGOTTEN: ", forgotten"}
+_STANDS = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", found or recalled", Kind.FORGOTTEN: ", forgotten"}
 
 
 @click.group(cls=ResultGroup)
@@ -174,7 +174,7 @@ def _put_list(
     lines = [_list_row(rows, hidden, *line, now) for line in _lines(below, chosen, hidden)]
     out.table([line if wide else {name: line[name] for name in NARROW} for line in lines], whole="session")
     if any(hidden[name] for name in chosen):
-        out.say("all of a family: squidbot session list --under SESSION", "dim")
+        out.say(f"all of a family: {command('session', 'list', '--under', 'SESSION')}", "dim")
     if older := hidden[None]:
         out.say(f"… {count(older, 'older session')}; --limit {len(above_of)} lists all", "dim")
 
@@ -477,7 +477,8 @@ def _part_json(part: Part, payload: str) -> dict[str, object]:
 
 
 def _put_request(out: Printer, made: CoreAssembly, which: str, outside: int, *, whole: bool) -> None:
-    cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
+    limit_tokens = min(made.limit.bound, made.window.window_tokens - made.max_output_tokens)
+    cost = f"at most {made.used_tokens:,} of {limit_tokens:,} tokens"
     out.heading(f"{made.session_id}: {which}: {count(len(made.parts), 'part')}, {cost}")
     if outside:
         out.say(f"{outside:,} tokens of system text, tools and template, not stored", "dim")

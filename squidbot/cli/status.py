@@ -228,7 +228,7 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
         "main_memory": main._asdict() if main else None,
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
-        "hosts": hosts_found(kept, loaded.store_url, given),
+        "hosts": hosts_found(kept, loaded.store_url, given, config),
         "agents": agents_found(Path.cwd(), Path.home()),
         "clients": clients,
         "packages": [_package(one, probed) for one in PACKAGES],
@@ -443,13 +443,16 @@ def _package_lines(package: dict[str, Any]) -> Iterator[str]:
 # -- hosts -----------------------------------------------------------------------------------------------------
 
 
-def hosts_found(store: dict[str, Any], url: str, given: str = MADE) -> list[dict[str, Any]]:
+def hosts_found(store: dict[str, Any], url: str, given: str = MADE, config: str | None = None) -> list[dict[str, Any]]:
     """Return the installed hosts, whether squidbot is active in them, and the evidence or the reason.
 
     `url`: the database that keeps sessions; "" for none. `given`: what a program passes to a plugin for this store.
+    `config`: the settings, which name an extension's store.
     """
     path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else url
-    forms, found = _forms_in(path) if path and not store.get("problem") else {}, []
+    is_extension = store["adapter"] not in {"sqlite3", "psycopg", "stdlib"}
+    readable = (path or is_extension) and not store.get("problem")
+    forms, found = _forms_in(None if is_extension else path, config) if readable else {}, []
     for host in (host._replace(line=host.line.replace(MADE, given)) for host in HOSTS):
         versions = {name: known for name in host.needs if (known := _version(name))}
         active, reason = _took_part(host, versions, forms, store["path"])
@@ -461,10 +464,10 @@ def hosts_found(store: dict[str, Any], url: str, given: str = MADE) -> list[dict
     return found
 
 
-def _forms_in(path: str) -> dict[str, int]:
-    """Return how many conversations of each form a store has; nothing if it can't be read."""
+def _forms_in(path: str | None, config: str | None) -> dict[str, int]:
+    """Return how many conversations of each form a store has, `None`: the settings' one; nothing if unreadable."""
     try:
-        with open_store(path) as place:
+        with open_store(path, config=config) as place:
             sessions = [name for name, messages in place.sessions() if messages][-MOST_SESSIONS:]
             return Counter(row.codec for name in sessions for row in place.rows(name, 0, 0)[0])
     except SquidbotError:

@@ -116,6 +116,7 @@ def event_line(plan: PlanRecord) -> str:
     """Return one line about a plan change: which plan, why, what it costs."""
     place, price = plan.first_changed, plan.price
     text = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
+    text += " as counted, with system text and tools"
     if place is not None:
         text += f", {place.token_offset:,} in front unchanged"
     if price is not None and price.tokens:

@@ -101,6 +101,11 @@ class LastRequest(NamedTuple):
     sent: tuple[Part, ...] = ()
 
     @property
+    def most_tokens(self) -> int:
+        """The most tokens that the request costs, as far as known."""
+        return self.certified or self.cost.bound
+
+    @property
     def requests(self) -> int:
         """How many requests have been recorded, including this one."""
         return self.number + 1 - self.again
@@ -161,6 +166,14 @@ class LastRequest(NamedTuple):
     def reserve_under(self, window: ContextWindow) -> Reserve | None:
         """Return the room for the answers of the newest request's turn; `None` if another window was in force."""
         return self.reserve if self.window_id == window.window_id else None
+
+    def limit_under(self, window: ContextWindow) -> int:
+        """Return the input limit that it was made under, in tokens; as counted if another window was in force."""
+        if self.window_id != window.window_id:
+            return self.limit.bound
+        reserve = self.reserve_under(window)
+        reserved_tokens = reserve.tokens if reserve else window.reserved_output_tokens
+        return min(self.limit.bound, window.window_tokens - reserved_tokens)
 
     def labelled(self, mode: Mode) -> str | None:
         """Return the line that names the mode of earlier turns; `None` if the model knows it."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 # Why a plan may change. "repaired": a tool result came after its step was sent without it.
+# "tool-answer": the answer of a tool of ours had no room.
 # "rollover": only the current turn is wanted, or fits. "branch": what was sent is not on the line that is talked on.
 CAUSES = frozenset(
     {
@@ -30,6 +31,7 @@ CAUSES = frozenset(
         "tools-changed",
         "system-changed",
         "manual",
+        "tool-answer",
         "undo",
         "restore",
         "branch",

@@ -216,17 +216,20 @@ class CoreSession:
         """
         self._state.tried(lambda stored: self._pinned(stored, Pin(name=name, text=text)), NO_PIN)
 
-    def compact(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord | None:
+    def compact(
+        self, inputs: Inputs | None = None, *, now: float | None = None, for_tool: bool = False
+    ) -> PlanRecord | None:
         """Compact now, whatever the pressure, and return the new plan; `None` if there is nothing to compact.
 
         Without `inputs`, the head stays the plan's, but for pinned texts, and system text and tools cost what they did
-        in the newest request. `now` is in seconds since 1970.
+        in the newest request. `now` is in seconds since 1970; `for_tool`: as in `Session.compact`.
 
         Raises:
             BudgetError: what must always be sent does not fit.
             StoreError: nothing was changed.
         """
-        return self._state.tried(lambda stored: self._compacted(stored, inputs, now), "nothing was changed")
+        cause = "tool-answer" if for_tool else "manual"
+        return self._state.tried(lambda stored: self._compacted(stored, inputs, now, cause), "nothing was changed")
 
     def undo(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord:
         """Undo the newest compaction: return to the plan before it; `inputs` as in `compact`.
@@ -511,10 +514,12 @@ class CoreSession:
             return stored.extended(rows, renderer)
         return view.extended(rows[sent:], renderer)
 
-    def _compacted(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
+    def _compacted(
+        self, stored: CurrentView, inputs: Inputs | None, now: float | None, cause: str
+    ) -> PlanRecord | None:
         # Else what another window had noted would be noted twice.
         renewed = self._state.open_notes().restart() if stored.opened else ()
-        change = self._sane_planner(stored, inputs, now).compacted()
+        change = self._sane_planner(stored, inputs, now).compacted(cause)
         if change is None:
             self._state.reopen_notes()
             return None

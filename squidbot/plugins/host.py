@@ -986,7 +986,7 @@ def call_tool(session: Session, name: str, arguments: Mapping[str, object]) -> s
         # Models call several tools at once: each answer leaves less room for the next one.
         with session.lock:
             answer = session.lookups.answer(tool, arguments, time.time(), HOST_HINTS)
-            if answer.wants_room and session.compact() is not None:
+            if answer.wants_room and session.compact(for_tool=True) is not None:
                 answer = session.lookups.answer(tool, arguments, time.time(), HOST_HINTS)
             return answer.text
     except SquidbotError as error:

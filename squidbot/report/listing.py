@@ -121,7 +121,7 @@ def session_row(place: ShownStore, session_id: str, messages: int, above_it: str
     if ends:
         found |= {"first_time": ends[0].time, "last_time": ends[-1].time}
     if last_request:
-        found |= {"requests": last_request.requests, "request_tokens": last_request.cost.bound}
+        found |= {"requests": last_request.requests, "request_tokens": last_request.most_tokens}
     if plan:
         found |= {"plan": plan.plan_id, "cause": plan.cause}
     if source != "assumed":
@@ -304,7 +304,7 @@ class SessionRows:
         for one in spent:
             tokens, price = _plus((tokens, price), _plus(one.before, one.newest))
         return {
-            "limit": LastRequest.of(newest).limit.bound if newest else None,
+            "limit": LastRequest.of(newest).limit_under(self._place.window(session_id)[0]) if newest else None,
             "compaction": plan
             and {
                 "cause": plan.cause,

@@ -87,6 +87,14 @@ def test_config_explains_a_key_and_a_table() -> None:
     assert "unknown key windw" in shown("windw", code=2)
 
 
+def test_config_explains_keys_of_tables_that_users_name(here: Path) -> None:
+    """By the name that the tables of the docs have, and all of them, though nobody has set such a table."""
+    assert shown("models.<alias>.kv_type").startswith("models.<alias>.kv_type Type of the KV cache.")
+    assert "unknown key nonsense" in shown("window", "nonsense", code=2)
+    (here / "squidbot.toml").write_text("", encoding="utf-8")
+    assert "models.<alias>.kv_type Type of the KV cache." in shown("models")
+
+
 def test_config_as_json_has_every_key_with_its_tier() -> None:
     """With --all those that nobody has set."""
     found = answer("--all")

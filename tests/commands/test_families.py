@@ -204,7 +204,7 @@ def test_explain_leads_from_a_call_to_the_session_that_it_began() -> None:
         told = f"{child}, called by research" if call else f"perhaps {child}: it began between this call and its result"
         text = " ".join(run("explain", "pier", message).output.split())
         assert f"agent {told} " in text
-        assert "an agent: squidbot session show ID" in text
+        assert "an agent's session: squidbot session show ID" in text
     assert json_of("explain", "pier", "m0")["message"]["children"] == []
 
 

@@ -235,6 +235,7 @@ def test_jobs_list_messages_to_be_read_for_facts_and_read_them(said: Callable[..
     shown = said("ann/1")
     assert shown.output.splitlines()[0].split() == ["session", "messages", "to", "be", "read", "for", "facts", "by"]
     assert shown.output.splitlines()[1].split() == ["ann/1", "m0-m1", "rules"]
+    assert "summary.llm" not in shown.output, "rules need no model"
     found = json.loads(said("--json").output)
     assert found["facts"] == [{"session": "ann/1", "first": "m0", "last": "m1", "reader": "rules"}]
     assert found["read"] is None

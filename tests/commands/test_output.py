@@ -215,4 +215,5 @@ def test_event_line_says_what_an_event_costs(price: Price | None, said: str) -> 
         first_changed=FirstChanged(1, 4, 88),
         price=price,
     )
-    assert event_line(plan) == f"plan 3, high-water: 900 -> 300 tokens, 88 in front unchanged{said}"
+    sizes = "900 -> 300 tokens as counted, with system text and tools, 88 in front unchanged"
+    assert event_line(plan) == f"plan 3, high-water: {sizes}{said}"

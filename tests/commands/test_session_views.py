@@ -274,6 +274,7 @@ def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
     parts = [budget[name] for name in ("system", "outside", "head", "notes", "users", "older", "tail", "free")]
     assert sum(parts) == budget["input_limit"] + budget["overcounted"]
     assert budget["input_limit"] <= budget["window"] - budget["reserve"]
+    assert budget["too_many"] == 0
     assert budget["overcounted"] > 0, "the provider of this session bills less than is counted"
     assert budget["outside"] == REQUEST_TOKENS, "the host of this session gives no system text and no tools"
     beside = budget["free"] + budget["head"] + budget["outside"]
@@ -337,7 +338,7 @@ def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> Non
     assert "cut to " in text
     assert "the transcript has all of it" in text
     assert f"notes {made['summary']['id']} stand for m0-m" in text
-    assert "squidbot session recall SESSION m14" in text
+    assert "squidbot session recall support/42 m14" in text
 
 
 def test_explain_tells_of_a_message_that_is_sent(run: Callable[..., Result]) -> None:
@@ -507,6 +508,32 @@ def test_log_budget_adds_up(run: Callable[..., Result]) -> None:
     assert (budget["window"], budget["reserve"]) == (3_000, 750)
     assert budget["outside"] + budget["history"] == budget["request"] == turn["requests"][-1]["bound"]
     assert budget["request"] + budget["free"] == turn["requests"][-1]["limit"]
+    assert budget["input_limit"] == budget["window"] - budget["reserve"], "the same number as session explain shows"
+    assert budget["input_limit"] + budget.get("overcounted", 0) == turn["requests"][-1]["limit"]
+    assert "messages, counting notes" in run("session", "log", "support/42").output
+
+
+def test_input_limit_is_one_number_where_the_provider_bills_less_than_is_counted(copied: Callable[..., Result]) -> None:
+    """Of explain, log and list: the window less the reserve; what history has too much is said."""
+    with squidbot.load() as engine:
+        session = engine.session("cheap", window_tokens=3_000)
+        for number in range(40):
+            made = session.assemble(f"{number} " + "please look at it " * 20)
+            session.record(made.incoming, "so it is; " * 20, usage=squidbot.Usage(made.core.cost.bound // 2, 60))
+        for number in range(12):
+            session.record({"role": "user", "content": f"{number} " + "and at more of it " * 60}, "yes")
+        assert re.search(r"of 2,250 tokens, [\d,]+ too many;", str(session))
+    made = json.loads(copied("session", "explain", "cheap", "--json").output)["budget"]
+    assert made["input_limit"] == 2_250
+    assert made["too_many"] > 0 == made["free"]
+    parts = sum(made[name] for name in ("system", "outside", "head", "notes", "users", "older", "tail"))
+    assert parts - made["too_many"] == made["input_limit"] + made["overcounted"]
+    (turn,) = json.loads(copied("session", "log", "cheap", "m79", "--json").output)["turns"]
+    assert turn["budget"]["input_limit"] == 2_250 < turn["requests"][-1]["limit"]
+    assert turn["budget"]["overcounted"] == turn["requests"][-1]["limit"] - 2_250
+    listed = json.loads(copied("session", "list", "--json").output)["sessions"]
+    (row,) = [one for one in listed if one["session"] == "cheap"]
+    assert 0 < row["request_tokens"] <= 2_250
 
 
 def test_log_names_the_event_that_changed_the_request(run: Callable[..., Result]) -> None:

@@ -139,6 +139,37 @@ def test_size_of_one_window_says_whether_it_fits(model: Path) -> None:
     assert "too little" in printed
 
 
+def test_size_lists_all_smaller_types_of_the_cache_and_a_smaller_margin(model: Path) -> None:
+    """The most exact first; those for which llama.cpp may compute attention on the CPU say so."""
+    others = {one["change"]: one["window"] for one in answer(model, "--vram", "7.6GiB")["others"]}
+    types = ["q8_0", "q5_1", "q5_0", "q4_1", "q4_0"]
+    assert [change for change in others if change in types] == types
+    windows = [others[change] for change in types]
+    assert windows == sorted(set(windows))
+    assert others["margin"] > answer(model, "--vram", "7.6GiB")["largest_window"]
+    printed = sized(model, "--vram", "7.6GiB").stdout
+    assert "tokens; slow on NVIDIA unless" in printed
+    assert "a margin of 512 MiB" in printed
+
+
+def test_size_refuses_memory_without_a_unit(model: Path) -> None:
+    """7.6 bytes are meant by nobody; bytes as a whole number are."""
+    assert "'7.6' is less than 1 MiB; name the unit, as in 7.6GiB" in sized(model, "--vram", "7.6", code=2).stderr
+    assert answer(model, "--vram", str(8 * GIB))["fits"] is True
+
+
+def test_size_says_that_the_window_of_the_settings_does_not_fit(model: Path, tmp_path: Path) -> None:
+    """Exit 1, although a smaller one does; not where the option asks for another one."""
+    table = f'[models.big]\npath = "{model}"\nkv_type = "q8_0"\ncontext_window = 32768\n'
+    (tmp_path / "squidbot.toml").write_text(table, encoding="utf-8")
+    printed = sized("big", "--vram", "7.6GiB", code=1).stdout
+    assert "largest window 18,432 tokens, bound by GPU memory" in printed
+    assert "the settings ask for 32,768 tokens, which do not fit" in printed
+    assert answer("big", "--vram", "7.6GiB", code=1)["fits"] is False
+    assert answer("big", "--vram", "7.6GiB", "--window", "16384")["fits"] is True
+    assert "the settings ask" not in sized("big", "--vram", "12GiB").stdout
+
+
 def test_size_says_what_would_fit_when_nothing_does(model: Path) -> None:
     """The reason with its numbers, and fewer layers on the GPU; "auto" takes them."""
     none = answer(model, "--vram", "4GB", code=1)

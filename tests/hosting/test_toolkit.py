@@ -46,6 +46,9 @@ def test_an_answer_finds_room_where_there_is_none(tmp_path: Path, name: str, arg
     assert FACT in answer
     assert "compact first" not in answer
     assert told.count(events.VIEW_PLAN_CHANGED) == 1
+    plan = talk.session.core.room().view.plan
+    assert plan is not None
+    assert plan.cause == "tool-answer", "nobody compacted by hand"
     sent = talk.before([{"role": "tool", "tool_call_id": "c1", "content": answer}]).messages
     assert sent[-1]["content"] == answer, "it is not cut"
     one.close()

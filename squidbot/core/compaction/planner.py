@@ -116,7 +116,7 @@ def _too_many(view: CurrentView, ladder: Ladder) -> bool:
 
 
 # Causes from the size of history, or from somebody who wants it smaller.
-PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
+PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "tool-answer", "rollover"})
 # Of these, the ones that a mark triggers: they have done enough when it would not trigger again.
 MARKED = frozenset({"high-water", "cold-cache"})
 

@@ -92,8 +92,8 @@ COLD_MESSAGES = 3
 SHARE = 10
 # After so many plans in a row that would have saved too little, compaction pauses.
 MOST_SKIPS = 2
-# Causes of plans that were made by hand.
-BY_HAND = frozenset({"manual", "undo", "restore", "branch", "forget"})
+# Causes of plans that were made beside a call.
+BY_HAND = frozenset({"manual", "tool-answer", "undo", "restore", "branch", "forget"})
 # Causes that keep a restored plan in force: nobody asked for less.
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "branch", "forget"})
 # Causes that replace even a restored plan.
@@ -228,6 +228,7 @@ class Room(NamedTuple):
         view: what is stored, as it is sent.
         used_tokens: what the request costs so far, as a bound.
         marked: what is free up to the high-water mark, below 0 beyond it; whole: what is free until it is full.
+        limit_tokens: the most that the request may cost, as counted; `used_tokens` above it need a compaction.
         output_tokens, step_tokens: a tool output, or a whole step, above this bound is truncated on arrival.
         newest: the newest request, recorded or not.
         overcounted_tokens: how far these bounds are above what the provider bills: so much more is free.
@@ -237,6 +238,7 @@ class Room(NamedTuple):
     used_tokens: int
     marked: Cost
     whole: Cost
+    limit_tokens: int
     output_tokens: int
     step_tokens: int
     newest: LastRequest
@@ -880,8 +882,8 @@ class Planner:
     def _last_digests(self) -> tuple[str, str]:
         return (self.last_sent.system, self.last_sent.tools) if self.last_sent else ("", "")
 
-    def compacted(self) -> NewPlan | None:
-        """Return the plan of a compaction by hand; `None` where it would do nothing.
+    def compacted(self, cause: str = "manual") -> NewPlan | None:
+        """Return the plan of a compaction by hand, or for a tool's answer; `None` where it would do nothing.
 
         Raises:
             BudgetError: what must always be sent does not fit.
@@ -900,7 +902,7 @@ class Planner:
             )
             for head in self.heads()
         ]
-        change = _first_fitting(builders, "manual")
+        change = _first_fitting(builders, cause)
         if change is None or not pays_by_hand(change.record, stored):
             return None
         return self.signed(change, self._last_digests)
@@ -971,6 +973,7 @@ class Planner:
             used_tokens=used.bound,
             marked=Cost(int(high * most.estimate) - raw.estimate, int(high * most.bound) - raw.bound),
             whole=limit.less(used),
+            limit_tokens=max(0, limit.bound),
             output_tokens=cuts.output_tokens,
             step_tokens=cuts.step_tokens,
             newest=newest,

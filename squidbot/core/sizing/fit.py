@@ -21,13 +21,28 @@ WINDOW_STEP = 1024
 SMALL_BATCH = 256
 
 # Types of the cache that take less, more exact first.
-_SMALLER: tuple[Literal["q8_0", "q4_0"], ...] = ("q8_0", "q4_0")
+_SMALLER: tuple[Literal["q8_0", "q5_1", "q5_0", "q4_1", "q4_0"], ...] = ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
+# A margin that does where no other program uses the GPU: drivers keep 300 to 500 MiB.
+SMALL_MARGIN_BYTES = 512 * MIB
 
 # What limits a window: free memory of a GPU or of the machine; else the smallest of the trained window, the model's cap
 # in the settings, and the cap of all windows.
 Bound = Literal["vram", "memory", "native-limit", "model-cap", "window.max"]
 # What an alternative changes.
-Change = Literal["window", "flash_attn", "swa_full", "q8_0", "q4_0", "n_ubatch", "n_gpu_layers", "cpu"]
+Change = Literal[
+    "window",
+    "flash_attn",
+    "swa_full",
+    "q8_0",
+    "q5_1",
+    "q5_0",
+    "q4_1",
+    "q4_0",
+    "n_ubatch",
+    "margin",
+    "n_gpu_layers",
+    "cpu",
+]
 
 
 class Bounds(NamedTuple):
@@ -71,7 +86,8 @@ class Alternative(NamedTuple):
 
     Attributes:
         change: what is different: a smaller window, flash attention on, sliding layers that keep what they see, the
-            cache as q8_0 or q4_0, batches of 256, fewer layers on GPUs, or no GPU at all.
+            cache as q8_0, q5_1, q5_0, q4_1 or q4_0, batches of 256, a margin of 512 MiB, fewer layers on GPUs, or no
+            GPU at all.
         window_tokens: the largest window with it.
         sizing: what the model takes then; `sizing.loading` is how it is loaded.
     """
@@ -206,6 +222,8 @@ class WindowSearch(NamedTuple):
             yield name, self._replace(loading=replace(loading, type_k=name, type_v=name, flash_attn=True))
         if loading.n_ubatch > SMALL_BATCH:
             yield "n_ubatch", self._replace(loading=replace(loading, n_ubatch=SMALL_BATCH))
+        if self.reserved.margin_bytes > SMALL_MARGIN_BYTES and any(card.kind != "cpu" for card in self.cards):
+            yield "margin", self._replace(reserved=self.reserved._replace(margin_bytes=SMALL_MARGIN_BYTES))
 
     def _elsewhere(self, now: Fit) -> Iterator[tuple[Change, WindowSearch]]:
         """Yield other placements: fewer layers on GPUs with the smallest window, and no GPU."""

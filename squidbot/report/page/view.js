@@ -128,7 +128,7 @@ function sessionRow(one) {
   const share = one.limit ? one.request_tokens / one.limit : null;
   const used = share === null ? [one.window ? `${figure(one.window)} tokens` : ""] : [
     make("meter", { min: 0, max: 1, high: 0.8, value: Math.min(1, share), "aria-label": percent(share) }), ` ${percent(share)}`,
-    make("small", {}, `${figure(one.request_tokens)} of ${figure(one.limit)} tokens`), one.model ? make("small", {}, safe(one.model)) : null];
+    make("small", {}, `at most ${figure(one.request_tokens)} of ${figure(one.limit)} tokens`), one.model ? make("small", {}, safe(one.model)) : null];
   const plan = one.compaction;
   const cost = one.requests ? [figure(one.price), make("small", {},
     `${one.price_is_sure ? "" : "about, "}in input tokens; ${figure(one.sent_tokens)} sent in ${many(one.requests, "request")}`)] : [];

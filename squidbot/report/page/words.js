@@ -31,7 +31,7 @@ const CAUSES = {
   "cold-cache": "the provider's cache had expired, so compacting was cheap", overflow: "the next request would not have fitted",
   rollover: "only the current turn fitted or was wanted", "model-changed": "the model changed",
   "mode-changed": "the mode changed", "tools-changed": "the tools changed", "system-changed": "the system text changed",
-  manual: "somebody asked for it", undo: "a compaction was undone", restore: "an earlier plan was restored",
+  manual: "somebody asked for it", "tool-answer": "a tool's answer needed room", undo: "a compaction was undone", restore: "an earlier plan was restored",
   branch: "the conversation went on from an earlier message", forget: "messages were forgotten on request",
   repaired: "a tool result arrived late", agent: "the agent itself put its summary in the place of older messages",
 };

@@ -284,7 +284,7 @@ def test_alternatives_of_what_does_not_fit_are_listed_with_numbers() -> None:
     """A window that was asked for: a smaller one, other caches, a smaller batch, fewer layers, no GPU."""
     found = others(15_500, least_tokens=100_352, most_tokens=100_352)
     assert found["window"].window_tokens == 71_680
-    assert set(found) == {"window", "q8_0", "q4_0", "n_gpu_layers", "cpu"}
+    assert set(found) == {"window", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "n_gpu_layers", "cpu"}
     assert (
         found["n_gpu_layers"].sizing.loading.n_gpu_layers
         == on(15_500, least_tokens=100_352, most_tokens=100_352).n_gpu_layers
@@ -320,7 +320,7 @@ def test_alternatives_leave_out_what_llama_cpp_would_not_load() -> None:
     """Heads of 40 are no whole blocks of q8_0."""
     model = model_of(with_keys(stub("llama", vocabulary=128_000), attention__key_length=40, attention__value_length=40))
     found = others(1800, model=model)
-    assert {"q8_0", "q4_0"}.isdisjoint(found)
+    assert {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0"}.isdisjoint(found)
     assert "n_ubatch" in found
 
 
