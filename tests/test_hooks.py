@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,24 @@ def test_a_hook_that_this_version_does_not_know_is_an_error_unless_it_is_optiona
         squidbot.load({}, extensions=[misspelt])
     later = Extension(__name__="new", foresee=squidbot.hookimpl(optional=True)(lambda: None))
     squidbot.load({}, extensions=[later]).close()
+
+
+def test_a_misspelt_argument_of_a_hook_is_named_with_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says it in our words, for what a program passes and for what its settings name."""
+
+    @squidbot.hookimpl
+    def represent(session: str, limit_tokens: int) -> None:
+        """Return no text for `session` and `limit_tokens`."""
+
+    wrong = Extension(__name__="wrong", represent=represent)
+    said = r"hook represent has no argument 'session'; it has session_id, summary, limit_tokens"
+    with pytest.raises(ConfigError, match=rf"^cannot load extensions\[0\] \('wrong'\): {said}$"):
+        squidbot.load({}, extensions=[wrong])
+    point = SimpleNamespace(group="squidbot", name="wrong", load=lambda: wrong)
+    installed = SimpleNamespace(entry_points=[point])
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda: [installed])
+    with pytest.raises(ConfigError, match=rf"^cannot load the extension wrong: {said} @ .*\.extensions$"):
+        squidbot.load({"extensions": ["wrong"]})
 
 
 def test_an_extension_that_fails_while_it_offers_its_adapters_is_named() -> None:

@@ -243,7 +243,7 @@ def test_answer_of_memory_fits_what_is_free(window: int) -> None:
             assert session.meter.message(answers[-1].text).bound <= free
         assert not answers[0].is_error
         assert answers[-1].is_error
-        assert "compact first" in answers[-1].text
+        assert "no room for memories" in answers[-1].text
 
 
 def test_a_search_by_the_tool_that_only_recalls_names_the_one_that_searches() -> None:

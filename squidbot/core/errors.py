@@ -72,15 +72,28 @@ class BudgetError(SquidbotError):
         budget: the room, in `unit`.
         unit: "tokens" or "words".
         key: the setting to change, as it is written in squidbot.toml.
+        shortage: what is too large, and by how much, without the setting: a text for a model.
     """
 
     def __init__(  # noqa: PLR0913  # an error names all that the one who must act needs
-        self, culprit: str, *, cost: int, budget: int, unit: str = "tokens", key: str = WINDOW_KEY, detail: str = ""
+        self,
+        culprit: str,
+        *,
+        cost: int,
+        budget: int,
+        unit: str = "tokens",
+        key: str = WINDOW_KEY,
+        detail: str = "",
+        remedy: str = "make it smaller",
     ) -> None:
-        """Name the culprit, the amounts in `unit`, and the key to change; `detail` says more of the culprit."""
-        lead = detail or f"{culprit} cost"
-        super().__init__(f"{lead} {cost} of {budget} {unit}; make it smaller or raise {key}")
+        """Name the culprit, the amounts in `unit`, and the key to change.
+
+        `detail` says more of the culprit, and `remedy` what to do if the key can't change.
+        """
+        self.shortage = f"{detail or f'{culprit} cost'} {cost} of {budget} {unit}"
+        super().__init__(f"{self.shortage}; {remedy} or raise {key}")
         self._detail = detail
+        self._remedy = remedy
         self.culprit = culprit
         self.cost = cost
         self.budget = budget
@@ -90,7 +103,13 @@ class BudgetError(SquidbotError):
     def to_raise(self, key: str) -> BudgetError:
         """Return the same error for a user who sets this limit by another name, such as an argument of a plugin."""
         return BudgetError(
-            self.culprit, cost=self.cost, budget=self.budget, unit=self.unit, key=key, detail=self._detail
+            self.culprit,
+            cost=self.cost,
+            budget=self.budget,
+            unit=self.unit,
+            key=key,
+            detail=self._detail,
+            remedy=self._remedy,
         )
 
 

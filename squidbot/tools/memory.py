@@ -11,6 +11,9 @@ from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.facts import ABOUT, TRAIT
 from squidbot.core.memory.view import MOST_HITS, MemoryQuery, NewMemory
+from squidbot.core.messages import Cost
+from squidbot.core.recall.history import HITS
+from squidbot.core.tokens.counters import NOTHING
 from squidbot.core.transcript.lines import LineStore
 from squidbot.tools import history
 from squidbot.tools.tool import Tool
@@ -86,16 +89,32 @@ def _forget(context: ToolContext, id: str) -> str:  # noqa: A002  # the tool's a
 
 
 def _search_all(context: ToolContext, query: str) -> str:
-    """Return the session's messages that match a query, and the facts if there is room for them."""
-    messages = history.search(context, query)
-    memory = _settings(context)
+    """Return the session's messages that match a query, and facts if there is room for them.
+
+    Facts may have half of the room: a fact is one line, and many messages would leave none for it.
+    """
+    memory, own = _settings(context), context.own
     if not memory.enabled or memory.allow_tools is False:
-        return messages
-    room = context.own.history.free(context.meter.message(messages))
+        return history.search(context, query)
+    free = own.history.free()
+    facts = _found_facts(context, query, Cost(free.estimate // 2, free.bound // 2))
+    beside = context.meter.message(facts) if facts else NOTHING
     try:
-        return f"{messages}\n\n{_search(replace(context, room=room), query)}"
+        messages = own.search(query, HITS, 0, context.now, context.hints, beside).text
     except BudgetError:
-        return messages
+        if not facts:
+            raise
+        messages, facts = history.search(context, query), ""
+    facts = facts or _found_facts(context, query, own.history.free(context.meter.message(messages)))
+    return f"{messages}\n\n{facts}" if facts else messages
+
+
+def _found_facts(context: ToolContext, query: str, room: Cost) -> str:
+    """Return the facts that match a query, within that room; "" if there is none, or no room for one."""
+    try:
+        return _search(replace(context, room=room), query)
+    except BudgetError:
+        return ""
 
 
 def _reindex(context: ToolContext) -> str:

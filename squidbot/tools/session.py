@@ -11,6 +11,7 @@ from squidbot.core.events import DEGRADED, Event
 from squidbot.core.memory.facts import utterances
 from squidbot.core.operations import Operation
 from squidbot.core.recall.history import found_messages
+from squidbot.core.tokens.counters import NOTHING
 from squidbot.core.transcript.documents import SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -105,11 +106,13 @@ class SessionTools:
         """The scope of its facts and its journal."""
         return self._place.scope
 
-    def search(self, query: str, limit: int, offset: int, now: float, hints: Hints = HINTS) -> HitPage:
-        """Return a page of the messages that answer a query."""
+    def search(  # noqa: PLR0913, PLR0917  # as `History.search`
+        self, query: str, limit: int, offset: int, now: float, hints: Hints = HINTS, beside: Cost = NOTHING
+    ) -> HitPage:
+        """Return a page of the messages that answer a query, which leaves room for `beside`."""
         operation = Operation(name="search_memory", session_id=self.session_id, store="messages", query=query)
         with self.wired.relay.watch(operation):
-            page = self.history.search(query, limit=limit, offset=offset, now=now, hints=hints)
+            page = self.history.search(query, limit=limit, offset=offset, now=now, hints=hints, beside=beside)
             found_messages(operation, page)
         return page
 

@@ -128,7 +128,8 @@ def answer(tool: Tool, context: object, arguments: Mapping[str, object] | str) -
     except tool.refusals as error:
         return Answer(refused(error), is_error=True)
     except BudgetError as error:
-        return Answer(refused(error), is_error=True, wants_room=True)
+        said = f"{error.shortage}; continue without this, or with less"  # a model can change no settings
+        return Answer(refused(said), is_error=True, wants_room=True)
     except (RecallError, NotFoundError, ArgumentError) as error:
         return Answer(refused(error), is_error=True)
 

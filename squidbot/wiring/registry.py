@@ -376,8 +376,17 @@ class _Plugins(pluggy.PluginManager):
         return self.get_name(plugin) if self.is_registered(plugin) else super().register(plugin, name)
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Return the options of a hook."""
-        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+        """Return the options of a hook; one with an argument that it does not have raises an error in our words."""
+        options = None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+        hook = getattr(self.hook, name, None) if options is not None else None
+        if options is not None and hook is not None and hook.spec is not None:
+            known = hook.spec.argnames
+            given = pluggy.HookImpl(plugin, "", getattr(plugin, name), options).argnames
+            wrong = [argument for argument in given if argument not in known]
+            if wrong:
+                said = f"hook {name} has no argument {wrong[0]!a}; it has {', '.join(known)}"
+                raise pluggy.PluginValidationError(plugin, said)
+        return options
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
         """Return the options of a specification: these are functions of one of our modules."""
@@ -402,7 +411,7 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
         name = str(getattr(extension, "__name__", type(extension).__name__))
         try:
             plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, pluggy.PluginValidationError) as error:
             raise ConfigError(f"cannot load extensions[{number - 1}] ({name!a:.60}): {error}"[:300]) from error
     _load_named(plugins, loaded)
     try:
@@ -426,7 +435,7 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     """Load the entry points that the settings name.
 
     Raises:
-        ConfigError: an extension is not installed, or can't be imported.
+        ConfigError: an extension is not installed, can't be imported, or has a hook with a misspelt argument.
     """
     settings = loaded.settings
     memory = settings.memory
@@ -442,6 +451,8 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:
             raise ConfigError(f"the extension {name} cannot be imported: {error} @ {loaded.source}") from error
+        except pluggy.PluginValidationError as error:
+            raise ConfigError(f"cannot load the extension {name}: {error} @ {loaded.source}.extensions") from error
         if not found and name in settings.extensions:
             raise ConfigError(
                 f"no extension {name} is installed; install its package, or remove the name @ "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,4 +79,34 @@ def test_a_search_says_nothing_twice_and_nothing_that_hosts_have_no_tool_for(tmp
     assert trap in found, "what was said stays as it is"
     nothing = call_tool(session, "memory_search", {"query": "walrus"})
     assert nothing.endswith("\n[try other or fewer words, or an exact name]")
+    one.close()
+
+
+def test_a_fact_is_found_beside_many_messages(tmp_path: Path) -> None:
+    """It is one line; messages that match as well leave half of the room."""
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", budget=2_000)
+    session = one.conversation("a").session
+    for number in range(60):
+        asked = f"Dive {number}: where is the boat Heron now, and who steers it today?"
+        answer = {"role": "assistant", "content": f"The boat lies at pier {number}, and Ann steers it."}
+        session.record(session.assemble(asked).incoming, answer)
+    call_tool(session, "memory_add", {"text": "The engine of the boat Heron is a Volvo Penta of 1987."})
+    found = call_tool(session, "memory_search", {"query": "heron boat engine"})
+    assert "Volvo Penta" in found
+    assert "\nm" in found
+    one.close()
+
+
+def test_a_model_reads_of_no_settings_where_there_is_no_room(tmp_path: Path) -> None:
+    """It can neither compact nor change them: it is told to go on."""
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", budget=700)
+    session = one.conversation("a").session
+    for number in range(30):
+        session.record({"role": "user", "content": f"Dive {number}: where is the boat?"})
+    said = call_tool(session, "memory_search", {"query": "boat"})
+    assert re.fullmatch(
+        r"<squidbot refused: no room for earlier messages: the smallest page costs 160 of \d+ tokens; "
+        r"continue without this, or with less>",
+        said,
+    )
     one.close()

@@ -444,8 +444,13 @@ class Memories:
         formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores, off)
         page = formatter.page(memories, self.limit_tokens, frame, most=request.limit)
         if page is None:
-            detail = "no room for memories: compact first, then ask again; the smallest answer costs"
-            raise BudgetError("answer of memory", cost=LEAST_TOKENS, budget=self.limit_tokens, detail=detail)
+            raise BudgetError(
+                "answer of memory",
+                cost=LEAST_TOKENS,
+                budget=self.limit_tokens,
+                detail="no room for memories: the smallest answer costs",
+                remedy="compact first, then ask again,",
+            )
         return page
 
     def _searched(self, request: MemoryQuery) -> str:

@@ -538,11 +538,19 @@ class History:
         # The cost of answers of the tool since the request last grew: the calls of one step share its room.
         self._answered: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
 
-    def search(
-        self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None, hints: Hints = HINTS
+    def search(  # noqa: PLR0913  # by name, all but the query
+        self,
+        query: str,
+        *,
+        limit: int = HITS,
+        offset: int = 0,
+        now: float | None = None,
+        hints: Hints = HINTS,
+        beside: Cost = NOTHING,
     ) -> HitPage:
         """Return the messages that answer a query, best first, as a page that fits: at most `limit`, behind `offset`.
 
+        The page leaves room for `beside`, which the same answer has.
         Copies that were recalled, and what `history` itself was asked and answered, are passed over. `now` is in
         seconds since 1970; without it no distances are told.
 
@@ -554,7 +562,7 @@ class History:
         request = SearchRequest(query, offset, limit, now)
         words = request.words()
         room = self._session.room()
-        free = self._free(room, as_tool=True)
+        free = self._free(room, beside, as_tool=True)
         codecs = self._context.renderer.codecs
         hits = hits_of(self._find(query, now), words, codecs.__getitem__, in_view(room.view))
         # One hit more than the page has tells whether another page follows.
@@ -670,5 +678,5 @@ def _ids(page: Page) -> str:
 
 def _no_room(free: Cost) -> BudgetError:
     """Return the error for a room that does not hold a page."""
-    detail = "no room for earlier messages: compact first, then ask again; the smallest page costs"
-    return BudgetError("recalled page", cost=LEAST_TOKENS, budget=max(0, min(free)), detail=detail)
+    detail, remedy = "no room for earlier messages: the smallest page costs", "compact first, then ask again,"
+    return BudgetError("recalled page", cost=LEAST_TOKENS, budget=max(0, min(free)), detail=detail, remedy=remedy)

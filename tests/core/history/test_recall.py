@@ -229,7 +229,7 @@ def test_no_room_is_said_before_anything_is_written(store: InMemoryStore) -> Non
     one.session.record(user("first " * 3000), assistant("yes"))
     stood = store.head("s")
     for ask in (one.history.recall, one.history.expand, one.history.search):
-        with pytest.raises(BudgetError, match=r"no room .*: compact first"):
+        with pytest.raises(BudgetError, match=r"no room .* of \d+ tokens; compact first"):
             ask("m0")
     assert store.head("s") == stood
 
