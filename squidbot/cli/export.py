@@ -151,7 +151,9 @@ def _fenced(text: str, language: str = "") -> str:
     show_default=True,
     help="The form of the messages.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to this new file.  [default: standard output]")
+@click.option(
+    "-o", "--output", "--out", "output", metavar="FILE", help="Write to this new file.  [default: standard output]"
+)
 def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Result:
     """Write a session to a file or standard output.
 

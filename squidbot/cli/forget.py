@@ -13,7 +13,7 @@ from squidbot.cli.export import FORMS, texts_of
 from squidbot.cli.open_store import open_store
 from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand
 from squidbot.cli.printer import bar
-from squidbot.cli.texts import DAMAGED_DATA, clock, count, event_line, line, seqs, span
+from squidbot.cli.texts import DAMAGED_DATA, clock, confirm, count, event_line, line, seqs, span
 from squidbot.core.errors import StoreError
 from squidbot.services.forget import digest_of, forget_messages, forget_session, note_written, written_of
 from squidbot.services.forget import forget_user as forget_user_everywhere
@@ -191,7 +191,7 @@ def _seqs(values: Sequence[str]) -> tuple[int, ...]:
 
 def _ask(what: str, *, yes: bool) -> None:
     if not yes:
-        click.confirm(f"Forget {what} for good?", abort=True, err=True)
+        confirm(f"Forget {what} for good?")
 
 
 def _gone(place: OpenStore, whose: dict[str, object], gone: ForgetReport, *, rewrites: bool) -> Result:

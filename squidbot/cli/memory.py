@@ -19,7 +19,7 @@ from squidbot.cli.export import new_file
 from squidbot.cli.open_store import is_address, with_store
 from squidbot.cli.output import Result, ResultGroup, limit
 from squidbot.cli.printer import bar
-from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
+from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, confirm, count, line
 from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
 from squidbot.core.journal import LISTS, as_markdown
@@ -260,7 +260,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
         with opened(whose) as (memories, _):
             for one in ids:
                 click.echo(f"{one}: {line(memories.find(one).text)}", err=True)
-        click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
+        confirm(f"Forget {count(len(ids), 'fact')} for good?")
     with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
         answers = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]

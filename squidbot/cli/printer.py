@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -31,6 +32,10 @@ MOST_COLUMNS = 140
 # The limit on a text that is not shown whole.
 MOST_LINES = 8
 MOST_CHARS = 800
+# Blanks between the columns of a table.
+CELL_GAP = 2
+# A longer word in a table may break over lines.
+MOST_WORD_CHARS = 16
 # Table cells to align right, as numbers: "1,234", "12.5 %".
 _FIGURE = re.compile(r"-?[0-9][0-9,.]*(?: %)?")
 
@@ -116,6 +121,11 @@ class Printer:
             grid.add_row(Text(f"  {line(name)}"), f"{number:,}", Text(line(text)))
         self._render(grid)
 
+    def fits(self, rows: Sequence[Mapping[str, object]]) -> bool:
+        """Return whether no cell of a table would break over lines."""
+        widths = (max(cell_len(line(cell(text))) for text in (name, *(row[name] for row in rows))) for name in rows[0])
+        return sum(widths) + CELL_GAP * (len(rows[0]) - 1) <= self.columns
+
     def table(
         self, rows: Sequence[Mapping[str, object]], indent: str = "", bold: Sequence[bool] = (), whole: str = ""
     ) -> None:
@@ -124,11 +134,15 @@ class Printer:
         Number columns are right-aligned; others are left-aligned and may fold. `None` is a dash. `bold` emphasizes
         rows; the column `whole` does not fold.
         """
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+        table = Table(box=None, padding=(0, CELL_GAP, 0, 0), pad_edge=False, header_style="bold")
         for name in rows[0] if rows else ():
             is_number = any(_FIGURE.fullmatch(cell(row[name])) for row in rows)
             is_whole = is_number or name == whole
-            table.add_column(name, justify="right" if is_number else "left", no_wrap=is_whole, overflow="fold")
+            # A line breaks between words, unless one is longer than a line of a table should be.
+            words = chain.from_iterable(line(cell(row[name])).split() for row in (*rows, {name: name}))
+            least = min(MOST_WORD_CHARS, max(map(cell_len, words), default=0))
+            justify: Literal["left", "right"] = "right" if is_number else "left"
+            table.add_column(name, justify=justify, no_wrap=is_whole, overflow="fold", min_width=least)
         for place, row in enumerate(rows):
             cells = (Text(line(cell(value))) for value in row.values())
             table.add_row(*cells, style="bold" if bold and bold[place] else None)

@@ -38,7 +38,10 @@ DEFAULT = "report.html"
 
 @click.command(cls=ResultCommand, on="session")
 @click.option(
+    "-o",
+    "--output",
     "--out",
+    "out",
     metavar="FILE.html",
     default=DEFAULT,
     show_default=True,

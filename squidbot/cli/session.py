@@ -30,6 +30,7 @@ from squidbot.cli.texts import (
     event_line,
     parameters,
     seqs,
+    short_ago,
     shorter,
     span,
     stop,
@@ -71,8 +72,8 @@ LISTED = 30
 # How many sessions below one are listed, and how far they are indented, in characters.
 MOST_CHILDREN, MOST_INDENT = 3, 12
 COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window", "model")
-# The columns of a narrower terminal.
-WIDE_COLUMNS, NARROW = 100, ("session", "messages", "newest", "tokens", "plan")
+# The columns that a narrower page leaves out, the first ones first.
+SPARED = ("begun", "requests", "window", "model")
 NEXT, END = "next", 10**12
 _RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
 # The name of a request's part that represents no message.
@@ -170,9 +171,14 @@ def _put_list(
     chosen = _chosen(below, limit, most_children)
     every = {**above_of, **parents}
     hidden = Counter(_nearest(name, every, chosen) for name in every if name not in chosen)
-    now, wide = time.time(), out.columns >= WIDE_COLUMNS
+    now = time.time()
     lines = [_list_row(rows, hidden, *line, now) for line in _lines(below, chosen, hidden)]
-    out.table([line if wide else {name: line[name] for name in NARROW} for line in lines], whole="session")
+    kept = ["session", *COLUMNS]
+    for name in SPARED:
+        if out.fits([{name: one[name] for name in kept} for one in lines]):
+            break
+        kept.remove(name)
+    out.table([{name: one[name] for name in kept} for one in lines], whole="session")
     if any(hidden[name] for name in chosen):
         out.say(f"all of a family: {command('session', 'list', '--under', 'SESSION')}", "dim")
     if older := hidden[None]:
@@ -264,8 +270,8 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
     plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
     values = (
         one["messages"],
-        ago(one["first_time"], now),
-        ago(one["last_time"], now),
+        short_ago(one["first_time"], now),
+        short_ago(one["last_time"], now),
         one["requests"],
         one["request_tokens"],
         "damaged" if one["damaged"] else plan,

@@ -179,7 +179,7 @@ PACKAGES = (
         "onnxruntime",
         "onnxruntime",
         "makes vectors by MiniLM and other exported models",
-        "wheels, 30 MB, and the model",
+        "wheels, 90 MB on disk, and the model",
     ),
     Package("anthropic", "anthropic", "asks Claude", "wheels, 27 MB on disk"),
     Package("openai", "openai", "asks models, and for vectors, by OpenAI's API", "wheels, 25 MB on disk"),

@@ -17,7 +17,7 @@ from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
 from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultGroup, form_version
 from squidbot.cli.printer import bar
-from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, facts_text, left_out, seqs
+from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, confirm, count, facts_text, left_out, seqs
 from squidbot.cli.texts import line as shown_line
 from squidbot.cli.work import work
 from squidbot.codecs.workspaceai import VERSION
@@ -513,4 +513,4 @@ def _confirm(found: Sequence[RemovedImport], *, yes: bool) -> None:
     messages, sessions = sum(one.messages for one in found), len({one.session for one in found})
     if messages and not yes:
         what = f"{count(messages, 'message')} of {count(sessions, 'session')}"
-        click.confirm(f"Remove {what} for good?", abort=True, err=True)
+        confirm(f"Remove {what} for good?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ANSWER_IS_NO, USAGE, BUDGET_IMPOSSIBLE, DAMAGED_DATA, INTERRUPTED = 1, 2, 3, 4, 130
 _SPACE = re.compile(r"\s+")
+_LONG_UNIT = re.compile(r"(minute|hour)s?")
 # What notebooks show is made of these, too.
 line, count, percent, span = core_text.line, core_text.count, core_text.percent, core_text.span
 
@@ -39,6 +41,19 @@ def stop(text: str, code: int) -> NoReturn:
     """Print the reason, and end with this exit code."""
     complain(text)
     raise click.exceptions.Exit(code)
+
+
+def confirm(question: str) -> None:
+    """Ask, and end unless the answer is yes; where nobody can answer, say how to go on."""
+    try:
+        is_sure = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        stop("nobody is here to answer; pass --yes", ANSWER_IS_NO)
+    if not is_sure:
+        raise click.Abort
 
 
 def exit_code(error: SquidbotError) -> int:
@@ -112,6 +127,11 @@ def ago(time: float | None, now: float) -> str:
     return core_text.ago(time, now) or "-"
 
 
+def short_ago(time: float | None, now: float) -> str:
+    """Return the same for a narrow column: "5 min ago", "3 h ago"."""
+    return _LONG_UNIT.sub(lambda found: "min" if found[1] == "minute" else "h", ago(time, now))
+
+
 def event_line(plan: PlanRecord) -> str:
     """Return one line about a plan change: which plan, why, what it costs."""
     place, price = plan.first_changed, plan.price
@@ -121,7 +141,11 @@ def event_line(plan: PlanRecord) -> str:
         text += f", {place.token_offset:,} in front unchanged"
     if price is not None and price.tokens:
         pays = price.break_even_requests
-        after = f"pays after {count(math.ceil(pays), 'request')}" if pays is not None else "never pays by the cache"
+        after = (
+            f"worth it after {count(math.ceil(pays), 'request')}"
+            if pays is not None
+            else "not repaid by smaller requests"
+        )
         summaries = f" ({price.summary_tokens:,.0f} for summaries)" if price.summary_tokens else ""
         text += f"; costs {price.tokens:,.0f} input tokens{summaries}, {after}"
     return text

@@ -488,4 +488,10 @@ def _print_status() -> None:
     click.echo(f"squidbot is active for {len(ours)} of {len(models)} models")
     click.echo(f"store: {engine.wired.loaded.store_place}")
     click.echo(f"facts: {told_scope(machine_user())}, who uses this machine")
-    click.echo(f"budget: {'the window of the model' if switch.budget is None else f'{switch.budget:g}'}")
+    click.echo(f"budget: {_shown(switch.budget)}")
+
+
+def _shown(budget: float | None) -> str:
+    if budget is None:
+        return "the window of the model"
+    return str(budget if budget < 1 else int(budget))

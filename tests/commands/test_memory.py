@@ -106,6 +106,8 @@ def test_fact_takes_the_place_of_another_and_is_forgotten() -> None:
     assert {fact["text"] for fact in found("list", "--past")} == {"Ann prefers spaces.", "Ann prefers tabs."}
     asked = run("forget", old["memory_id"], "--store", STORE, text="n\n", code=1).stderr
     assert asked.startswith(f"{old['memory_id']}: Ann prefers tabs.\nForget 1 fact for good?")
+    nobody = run("forget", old["memory_id"], "--store", STORE, code=1).stderr
+    assert nobody.endswith("\nsquidbot: nobody is here to answer; pass --yes\n")
     assert len(found("list", "--past")) == 2
     run("forget", old["memory_id"], "--reason", "asked", "--store", STORE, text="y\n")
     assert [fact["text"] for fact in found("list", "--past")] == ["Ann prefers spaces."]

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from squidbot.cli.texts import ago, clock, count, event_line, line, lines, seqs, shorter, span
+from squidbot.cli.printer import Printer
+from squidbot.cli.texts import ago, clock, count, event_line, line, lines, seqs, short_ago, shorter, span
 from squidbot.core.plan import FirstChanged, PlanRecord, Price
 
 if TYPE_CHECKING:
@@ -191,13 +192,13 @@ def test_ids_and_counts_read_as_words() -> None:
 @pytest.mark.parametrize(
     ("price", "said"),
     [
-        (Price(3450.0, 600.0, 0.0, 5.75), "; costs 3,450 input tokens, pays after 6 requests"),
+        (Price(3450.0, 600.0, 0.0, 5.75), "; costs 3,450 input tokens, worth it after 6 requests"),
         (
             Price(3450.0, 600.0, 1000.0, 7.4),
-            "; costs 4,450 input tokens (1,000 for summaries), pays after 8 requests",
+            "; costs 4,450 input tokens (1,000 for summaries), worth it after 8 requests",
         ),
-        (Price(0.0, 600.0, 1000.0, 1.6), "; costs 1,000 input tokens (1,000 for summaries), pays after 2 requests"),
-        (Price(3000.0, 0.0, 0.0, None), "; costs 3,000 input tokens, never pays by the cache"),
+        (Price(0.0, 600.0, 1000.0, 1.6), "; costs 1,000 input tokens (1,000 for summaries), worth it after 2 requests"),
+        (Price(3000.0, 0.0, 0.0, None), "; costs 3,000 input tokens, not repaid by smaller requests"),
         (Price(0.0, 600.0, 0.0, 0.0), ""),
         (None, ""),
     ],
@@ -217,3 +218,23 @@ def test_event_line_says_what_an_event_costs(price: Price | None, said: str) -> 
     )
     sizes = "900 -> 300 tokens as counted, with system text and tools, 88 in front unchanged"
     assert event_line(plan) == f"plan 3, high-water: {sizes}{said}"
+
+
+def test_a_cell_breaks_between_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """However narrow the page: a plan is no "high-wat / er"."""
+    out = Printer()
+    name = "a-session-with-a-name-of-its-own-" * 2
+    out.table([{"session": name, "newest": "21 hours ago", "plan": "3 high-water", "model": "m"}], whole="session")
+    out.print()
+    words = capsys.readouterr().out.split()
+    assert {"hours", "high-water", "newest"} <= {*words}
+
+
+def test_a_short_age_has_short_units() -> None:
+    """For columns; words for people keep theirs."""
+    assert [short_ago(NOW - seconds, NOW) for seconds in (1, 61, 7200, 90_000)] == [
+        "just now",
+        "1 min ago",
+        "2 h ago",
+        "1 day ago",
+    ]

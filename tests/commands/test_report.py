@@ -70,9 +70,9 @@ def test_report_replaces_a_report_and_nothing_else(copied: Callable[..., Result]
     assert copied("report", "support/42").exit_code == 0
     assert copied("report", "support/42").exit_code == 0
     Path("mine.html").write_text("<!doctype html><p>mine", encoding="utf-8")
-    for name in ("kept.db", "mine.html"):
+    for name, option in (("kept.db", "--output"), ("mine.html", "-o")):  # `--out` is another name
         before = Path(name).read_bytes()
-        done = copied("report", "support/42", "--out", name)
+        done = copied("report", "support/42", option, name)
         assert done.exit_code == 1
         assert name in done.output
         assert "choose another" in done.output

@@ -239,6 +239,7 @@ def test_nothing_changes_until_it_is_switched_on(off: OpenProgram) -> None:
     assert len(words(off)) == 6, "what was said before comes along with llm's own list"
     assert "squidbot is off." in command("off").output
     off.say("And now?")
+    assert command("on", "--budget", "3000000").output.endswith("\nbudget: 3000000\n")
     assert "is active for" in command("on").output
     assert len(words(off)) == 6, "while it was off nothing was recorded"
 
