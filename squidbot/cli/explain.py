@@ -23,7 +23,9 @@ from squidbot.core.budget import (
 from squidbot.core.compaction.pressure import marked_fraction
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.messages import Category, Kind
+from squidbot.core.notes.extract import sentences
 from squidbot.core.plan import Representation
+from squidbot.core.text import bounded
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
 from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 # Longer sessions don't have their messages counted one by one.
 MOST_COUNTED = 20_000
 BAR_CHARS, CALL_CHARS = 32, 40
+# Notes that begin a sentence like this quote it.
+QUOTED_CHARS = 60
 # How a session that perhaps works for a call is known.
 BY_TIME: Final = "it began between this call and its result"
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
@@ -530,11 +534,17 @@ def _put_story(
     out.pairs(rows)
     if note is not None:
         out.blank()
-        out.heading(f"Notes {note.summary_id}")
+        out.heading(f"Notes {note.summary_id}{'' if _is_quoted(entry, note) else ': no sentence of it is in them'}")
         out.body(note.text, most_lines=4)
     if entry.children:
         out.blank()
         out.say(f"an agent's session: {command('session', 'show', 'ID')}", "dim")
+
+
+def _is_quoted(entry: ShownMessage, note: Summary) -> bool:
+    """Return whether notes have a sentence of a message, or its beginning; also if it has none, as tool output."""
+    parts = sentences(bounded(entry.text)) if not entry.answers else []
+    return not parts or any(part[:QUOTED_CHARS] in note.text for part in parts)
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:

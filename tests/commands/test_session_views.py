@@ -341,6 +341,22 @@ def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> Non
     assert "squidbot session recall support/42 m14" in text
 
 
+def test_explain_says_that_the_notes_have_no_sentence_of_a_message(run: Callable[..., Result], tmp_path: Path) -> None:
+    """In a small window they have no room for each one; the message is stored."""
+    path = str(tmp_path / "s.db")
+    with squidbot.load({"store": {"path": path}}) as engine:
+        session = engine.session("dives", window_tokens=2_000)
+        for number in range(40):
+            asked = f"Dive {number}: I went to {10 + number} metres at site S{number}, saw {number} turtles."
+            asked = asked if number else "The wreck's locker code is 4711-KX. Never dive alone."
+            answer = "It is noted. " + "The current was weak on the reef. " * 14
+            session.record(session.assemble(asked).incoming, {"role": "assistant", "content": answer})
+    (told, kept) = (run("session", "explain", "dives", message, "--store", path).output for message in ("m0", "m40"))
+    assert ": no sentence of it is in them" in told
+    assert "4711-KX" in told
+    assert "no sentence" not in kept
+
+
 def test_explain_tells_of_a_message_that_is_sent(run: Callable[..., Result]) -> None:
     """Nothing stands for it, it costs what it was."""
     made = json.loads(run("session", "explain", "support/42", "m95", "--json").output)
