@@ -175,10 +175,10 @@ def git(arguments: list[str]) -> None:
 
 
 def checks(arguments: list[str]) -> None:
-    """Check that the files are there that a tool would look at: pytest, ruff, mypy and their like."""
+    """Check that the files are there that a tool would look at: pytest, ruff, mypy and their like; `build/` is made."""
     skip = False
     for one in arguments:
-        is_path = not (skip or one.startswith("-")) and ("/" in one or one.endswith(".py"))
+        is_path = not (skip or one.startswith(("-", "build/"))) and ("/" in one or one.endswith(".py"))
         if is_path and not (CLONE / one.partition("::")[0]).exists():
             fail(f"there is no {one}")
         skip = one in {"-m", "-k", "-n", "-b", "-W", "-o", "--cov", "--hypothesis-profile"}
