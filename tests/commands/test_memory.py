@@ -58,14 +58,85 @@ def test_fact_is_added_found_and_listed() -> None:
 
 
 def test_empty_answer_says_whose_facts_it_is_about() -> None:
-    """A fact of another user or bot is the usual reason why one is missing."""
+    """A fact of another user or bot is the usual reason why one is missing: the answer names them."""
     run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--store", STORE)
-    others = "; for others pass --user, --bot, --session or --shared.\n"
+    others = (
+        "; for others pass --user, --bot, --session or --shared.\n"
+        "Facts of user ann, bot helper: 1; pass --user ann --bot helper\n"
+    )
     assert run("list", "--user", "ann", "--store", STORE).stdout.endswith(f"These are the facts of user ann{others}")
     searched = run("search", "bees", "--session", "s1", "--bot", "helper", "--store", STORE, code=1).stdout
     assert searched.endswith(f"These are the facts of bot helper, session s1{others}")
     assert run("list", "--shared", "--store", STORE).stdout.endswith(f"These are the facts of all{others}")
     assert "for others" not in run("list", "--user", "ann", "--bot", "helper", "--store", STORE).stdout
+
+
+def test_empty_answer_names_the_nearest_owners_first() -> None:
+    """The same user, and whose facts a session's are; of the rest the command `owners` tells."""
+    for name in "abcd":
+        for number in range(2):
+            run("add", f"Fact {number}.", "--user", name, "--store", STORE)
+    run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--store", STORE)
+    shown = run("list", "--user", "ann", "--store", STORE).stdout.splitlines()
+    assert shown[-4].startswith("Facts of user ann, bot helper: 1;")
+    assert shown[-1] == "Those of others: squidbot memory owners"
+    settings = {"store": {"path": STORE}, "summary": {"scheduler": "none"}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("ann-1", scope=squidbot.Scope(user="zoe"))
+        session.record({"role": "user", "content": "I live in Rome."}, "Yes?")
+        engine.run_jobs()
+    shown = run("list", "--session", "ann-1", "--store", STORE).stdout.splitlines()
+    assert shown[-4] == "Facts of user zoe: 1; pass --user zoe"
+
+
+def test_owners_of_facts_are_counted() -> None:
+    """Each with the options that show its facts; replaced facts don't count."""
+    assert run("add", "Nobody's.", "--shared", "--store", STORE)
+    run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--tenant", "big corp", "--store", STORE)
+    (old,) = found("add", "Bob keeps cats.", "--session", "s1")
+    run("add", "Bob keeps dogs.", "--session", "s1", "--replaces", old["memory_id"], "--store", STORE)
+    shown = run("owners", "--store", STORE).stdout
+    for line in ("--shared", "--session s1", "--tenant 'big corp' --user ann --bot helper"):
+        assert line in shown
+    owners = json.loads(run("owners", "--store", STORE, "--json").stdout)["owners"]
+    assert [(one["user"], one["bot"], one["thread"], one["facts"]) for one in owners] == [
+        ("", "", "", 1),
+        ("", "", "s1", 1),
+        ("ann", "helper", "", 1),
+    ]
+
+
+def test_search_that_misses_a_replaced_fact_says_so() -> None:
+    """Else nobody knows that it was there."""
+    (old,) = found("add", "The gate code is 1234.")
+    run("add", "The boat is blue.", "--replaces", old["memory_id"], "--store", STORE)
+    searched = run("search", "gate code", "--store", STORE, code=1).stdout
+    assert "[1 replaced fact matches: pass --past; try other or fewer words" in searched
+    assert "replaced" not in run("search", "zebra", "--store", STORE, code=1).stdout.replace("without replaced", "")
+
+
+def test_id_that_is_not_there_says_why() -> None:
+    """It was forgotten, with the reason; or it is another user's."""
+    (gone,) = found("add", "Ann keeps bees.")
+    (other,) = found("add", "Ann keeps cats.", "--user", "ann")
+    run("forget", gone["memory_id"], "--reason", "she asked", "--yes", "--store", STORE)
+    told = run("show", gone["memory_id"], "--store", STORE, code=1).stderr
+    assert re.search(rf"{gone['memory_id']} was forgotten on \d{{4}}-.* UTC: she asked", told)
+    told = run("show", other["memory_id"], "--store", STORE, code=1).stderr
+    assert f"{other['memory_id']} is a fact of user ann: pass --user ann" in told
+    assert "no memory has the id" in run("restore", "f-aaaaaaaaaa", "--store", STORE, code=1).stderr
+
+
+def test_export_of_all_has_the_facts_of_everyone() -> None:
+    """Without `--all` those of one scope; none is said on standard error."""
+    run("add", "Ann keeps bees.", "--user", "ann", "--store", STORE)
+    run("add", "Bob keeps cats.", "--user", "bob", "--bot", "helper", "--store", STORE)
+    none = run("export", "--user", "zoe", "--store", STORE)
+    assert none.stdout == ""
+    assert "there are no facts of user zoe" in none.stderr
+    assert "pass --user ann" in none.stderr
+    every = [json.loads(line)["text"] for line in run("export", "--all", "--store", STORE).stdout.splitlines()]
+    assert every == ["Ann keeps bees.", "Bob keeps cats."]
 
 
 def test_fact_of_another_line_is_marked() -> None:
