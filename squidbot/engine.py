@@ -590,7 +590,7 @@ class Engine:
         """Close models and the store. Sessions of this engine can no longer be used.
 
         Calls in threads (`squidbot.in_thread`), and then a running summary, have `timeout_seconds` to finish; later
-        results are dropped.
+        results are dropped. Before that, new messages are read for facts by rules, for at most about a second.
         """
         end_calls(timeout_seconds)
         was_closed, self._is_closed = self._is_closed, True
@@ -630,6 +630,10 @@ class Engine:
 
 
 # The background work of one engine: facts, summaries, journal entries, the index of files.
+
+
+# How long closing an engine may read messages for facts that no thread has read yet.
+READING_SECONDS: Final = 1.0
 
 
 class EngineJobs:
@@ -695,10 +699,12 @@ class EngineJobs:
         return tuple(done)
 
     def close(self, timeout_seconds: float) -> None:
-        """Stop all workers; the task at hand has that long to finish."""
-        self._is_scheduled = False
+        """Stop all workers; the task at hand has that long to finish. Then read for facts what is left, by rules."""
+        does_the_work, self._is_scheduled = self._is_scheduled and self._tell is None, False
         for worker in self._workers:
             worker.stop(timeout_seconds)
+        if does_the_work:
+            self._rules.finish(min(timeout_seconds, READING_SECONDS))
 
     @property
     def _workers(self) -> tuple[BackgroundWorker, ...]:

@@ -262,7 +262,7 @@ def test_index_stands_only_beside_the_tool_that_finds_the_rest() -> None:
 def test_nothing_is_made_on_disk_where_nothing_is_remembered(tmp_path: Path) -> None:
     """A session that only talks leaves no tables of memories."""
     path = tmp_path / "s.db"
-    with squidbot.load({"store": {"path": str(path)}}) as engine:
+    with squidbot.load({"store": {"path": str(path)}, "memory": {"extract": "off"}}) as engine:
         turn(engine.session("s", scope=ANN), "Hello.")
     assert b"memory_layout" not in path.read_bytes()
 
