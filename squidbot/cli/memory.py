@@ -183,13 +183,14 @@ def _page_of(page: MemoryPage, code: int = 0, of: Memories | None = None) -> Res
     """Return a page; with `of`, an empty one says whose facts these are, and who has others."""
     text = for_people(page.text)
     if of is not None and not page.memories:
-        whose = _named(of.view.scope)
+        whose = owner_name(of.view.scope)
         text += f"\nThese are the facts of {whose}; for others pass --user, --bot, --session or --shared."
         text = "\n".join((text, *_others(of)))
     return Result({"memories": [_fact_json(one) for one in page.memories], "text": page.text}, text, code)
 
 
-def _named(scope: Scope) -> str:
+def owner_name(scope: Scope) -> str:
+    """Return whose facts those of a scope are, in words; "all" if they are shared."""
     parts = [f"{part} {line(name)}" for part in _PARTS if (name := getattr(scope, part))]
     return ", ".join(parts).replace("thread ", "session ") or "all"
 
@@ -232,7 +233,7 @@ def _others(of: Memories) -> Iterator[str]:
     del counts[_owner(wanted, isolation)]
     own = {scope: scope in near or bool(scope.user and scope.user == wanted.user) for scope in counts}
     for scope in sorted(counts, key=lambda scope: (not own[scope], -counts[scope], scope))[:OTHERS]:
-        yield f"Facts of {_named(scope)}: {counts[scope]:,}; pass {_options(scope)}"
+        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; pass {_options(scope)}"
     if len(counts) > OTHERS:
         yield "Those of others: squidbot memory owners"
 
@@ -344,7 +345,7 @@ def _found(memories: Memories, memory_id: str) -> Memory:
         wanted = read_id(memory_id)
         for other in memories.store.get([wanted]):
             owner = _owner(other.scope, memories.view.isolation)
-            raise RecallError(f"{wanted} is a fact of {_named(owner)}: pass {_options(owner)}") from error
+            raise RecallError(f"{wanted} is a fact of {owner_name(owner)}: pass {_options(owner)}") from error
         if memories.store.forgotten([wanted]):
             graves = (row.grave for row in _rows(memories.store) if row.grave)
             for grave in (one for one in graves if one.memory_id == wanted):
@@ -359,7 +360,7 @@ def owners(*, store: str | None) -> Result:
     """Count the facts of each user, bot and session, and show how to pass them to the other commands."""
     with opened({"store": store, "user": "", "shared": "yes", "session": ""}) as (memories, _):
         counts = sorted(_owners(memories).items())
-    rows = [{"facts": number, "of": _named(scope), "pass": _options(scope)} for scope, number in counts]
+    rows = [{"facts": number, "of": owner_name(scope), "pass": _options(scope)} for scope, number in counts]
     values = [{**scope._asdict(), "facts": number} for scope, number in counts]
     return Result({"owners": values}, lambda out: out.table(rows) if rows else out.say("no facts"))
 
@@ -488,7 +489,7 @@ def export(*, file: str, files: bool, everyone: bool, **whose: str) -> Result:
             rows_of_all = (row.memory for row in _rows(memories.store) if row.memory)
             found = [one for one in rows_of_all if files or not one.scope.collection]
         if not found:
-            whom = "anyone" if everyone else _named(memories.view.scope)
+            whom = "anyone" if everyone else owner_name(memories.view.scope)
             complain("; ".join((f"there are no facts of {whom}", *_others(memories))))
     rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
     if file == "-":

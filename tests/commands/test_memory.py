@@ -139,6 +139,64 @@ def test_export_of_all_has_the_facts_of_everyone() -> None:
     assert every == ["Ann keeps bees.", "Bob keeps cats."]
 
 
+def explained(session_id: str) -> tuple[dict[str, Any], str]:
+    """Return what `session explain` tells of facts, as values and as text on one line."""
+    done = CliRunner().invoke(main, ["session", "explain", session_id])
+    assert done.exit_code == 0, done.output
+    values = json.loads(CliRunner().invoke(main, ["session", "explain", session_id, "--json"]).stdout)
+    return values["facts"], " ".join(done.stdout.split())
+
+
+def test_explain_says_whose_facts_a_session_uses_and_why_none_is_shown() -> None:
+    """No room, none known by then, no user, switched off; and what was not read yet."""
+    settings = '[store]\npath = "facts.db"\n[summary]\nscheduler = "none"\n[memory]\n'
+    Path("squidbot.toml").write_text(f"{settings}cold_start_tokens = 10\n", encoding="utf-8")
+    ann, asked = squidbot.Scope(user="ann"), {"role": "user", "content": "Where do I live, in Rome?"}
+    with squidbot.load() as engine:
+        engine.session("a-1", scope=ann).record({"role": "user", "content": "I live in Rome."}, "Noted.")
+        assert explained("a-1")[0] | {"scope": None} == {
+            "scope": None,
+            "kept": 0,
+            "in_head": 0,
+            "after_first": 0,
+            "answer_first": 0,
+            "why": "",
+            "learned": True,
+            "unread": 2,
+        }
+        assert "2 messages not yet read for facts: squidbot session jobs a-1 --run" in explained("a-1")[1]
+        engine.run_jobs()
+        for name, scope in (("a-2", ann), ("t", squidbot.Scope(thread="t"))):
+            session = engine.session(name, scope=scope)
+            session.assemble(asked["content"], tools=[squidbot.memory_tool()])
+            session.record(asked)
+    assert explained("a-1")[0]["why"] == "none was known by then"
+    facts, text = explained("a-2")
+    assert (facts["scope"]["user"], facts["kept"], facts["in_head"]) == ("ann", 1, 1)
+    assert "0 of 1 after the first message (no room: memory.cold_start_tokens = 10)" in text
+    facts, text = explained("t")
+    assert (facts["kept"], facts["learned"]) == (0, False)
+    assert "facts: no user named, so those of this session alone; 0 kept" in text
+    Path("squidbot.toml").write_text(f"{settings}in_prompt = false\n", encoding="utf-8")
+    assert explained("a-2")[0]["why"] == "memory.in_prompt = false"
+    Path("squidbot.toml").write_text(f"{settings}enabled = false\n", encoding="utf-8")
+    assert explained("a-2")[0]["why"] == "memory.enabled = false"
+
+
+def test_explain_counts_the_facts_after_the_first_message() -> None:
+    """Those that were shown then."""
+    Path("squidbot.toml").write_text('[store]\npath = "facts.db"\n', encoding="utf-8")
+    asked = {"role": "user", "content": "What is the boat called?"}
+    with squidbot.load() as engine:
+        ann = squidbot.Scope(user="ann")
+        engine.memories(ann).add(squidbot.NewMemory("The boat is called Dora.", trust="user"), now=1.0)
+        session = engine.session("s", scope=ann)
+        session.record(session.assemble(asked["content"]).incoming, "Dora.")
+    facts, text = explained("s")
+    assert (facts["after_first"], facts["answer_first"], facts["why"]) == (1, 1, "")
+    assert "facts: user ann; 1 kept; shown: 0 in the head, 1 of 1 after the first message" in text
+
+
 def test_fact_of_another_line_is_marked() -> None:
     """Models don't see it, people do."""
     # `run_jobs` passes over what a thread has at hand, so there is none.
