@@ -62,6 +62,7 @@ from squidbot.services.background import (
     FactWork,
     IndexWork,
     JournalWork,
+    LastingWorker,
     SafeModel,
     WorkOrder,
     failed,
@@ -648,7 +649,7 @@ class EngineJobs:
         self._remembering = wired.remembering
         settings = wired.loaded.settings
         self.jobs, self._models = _by_models(wired)
-        self._rules = BackgroundWorker(FactWork())
+        self._rules = LastingWorker(FactWork())
         self._journal = _journal(wired)
         self._index = IndexWork() if wired.remembering.indexes else None
         # In this order: an entry is indexed as soon as it is made.

@@ -17,7 +17,7 @@ import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import Scope, View
-from squidbot.services.background import REST_SECONDS, BackgroundWorker, FactWork
+from squidbot.services.background import REST_SECONDS, FactWork, LastingWorker
 from squidbot.testing.models import ScriptedLLM
 
 from .listeners import Heard, until
@@ -291,7 +291,7 @@ def test_reading_at_the_end_takes_no_longer_than_it_may(monkeypatch: pytest.Monk
         return False
 
     monkeypatch.setattr(FactWork, "waits", reads)
-    worker = BackgroundWorker(FactWork())
+    worker = LastingWorker(FactWork())
     with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
         for number in range(20):
             worker.watch(engine.session(f"s{number}", scope=ANN))

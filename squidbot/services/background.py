@@ -204,14 +204,6 @@ class BackgroundWorker:
                 thread.join(timeout_seconds)
         return thread is None or not thread.is_alive()
 
-    def finish(self, seconds: float) -> None:
-        """Do the due work on all watched sessions here and now, for about so long; failures are logged, and events."""
-        ends, never = time.monotonic() + seconds, threading.Event()
-        with self._lock:
-            busy = [*reversed(self._watched.values())]  # the newest first
-        while busy:
-            busy = [one for one in busy if time.monotonic() < ends and any([*self._tried(one, "", never)])]
-
     def work(
         self, session: WorkSession | None, order: WorkOrder, works: Sequence[WorkKind] | None = None
     ) -> list[TaskOutcome]:
@@ -266,6 +258,18 @@ class BackgroundWorker:
                     failed(one, error)
             else:
                 yield any(outcome.succeeded for outcome in done)
+
+
+class LastingWorker(BackgroundWorker):
+    """A worker whose work is done to the end when its engine is closed."""
+
+    def finish(self, seconds: float) -> None:
+        """Do the due work on all watched sessions here and now, for about so long; failures are logged, and events."""
+        ends, never = time.monotonic() + seconds, threading.Event()
+        with self._lock:
+            busy = [*reversed(self._watched.values())]  # the newest first
+        while busy:
+            busy = [one for one in busy if time.monotonic() < ends and any([*self._tried(one, "", never)])]
 
 
 def _tasks(

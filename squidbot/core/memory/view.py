@@ -93,7 +93,7 @@ class NewMemory:
     tags: tuple[str, ...] = ()
     trust: Trust = "assistant"
     speaker: str = ""
-    reason: str = "the model called the tool memory"
+    reason: str = "the model called a memory tool"
     source: Source | None = None
 
 
