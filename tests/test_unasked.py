@@ -258,7 +258,9 @@ def test_index_stands_only_beside_the_tool_that_finds_the_rest() -> None:
         assert "the tool mcp__squidbot__memory" in said(
             "server", [{"name": "mcp__squidbot__memory", "input_schema": {}}]
         )
-        host = [{"name": name, "input_schema": {}} for name in ("memory_add", "memory_search", "history")]
+        host: list[dict[str, object]] = [
+            {"name": name, "input_schema": {}} for name in ("memory_add", "memory_search", "history")
+        ]
         assert "index; search it with the tool memory_search\n" in said("host", host)
         assert "index" not in said("adds", host[:1])
         assert "index" not in said("other", [{"name": "memory_of_place"}, {"type": "x", "function": 3}])

@@ -100,7 +100,7 @@ def _search_all(context: ToolContext, query: str) -> str:
     facts = _found_facts(context, query, Cost(free.estimate // 2, free.bound // 2))
     beside = context.meter.message(facts) if facts else NOTHING
     try:
-        messages = own.search(query, HITS, 0, context.now, context.hints, beside).text
+        messages = own.search(query, HITS, 0, context.now, context.hints, beside, for_model=True).text
     except BudgetError:
         if not facts:
             raise
