@@ -62,6 +62,7 @@ from squidbot.services.background import (
     FactWork,
     IndexWork,
     JournalWork,
+    LastingWorker,
     SafeModel,
     WorkOrder,
     failed,
@@ -590,7 +591,7 @@ class Engine:
         """Close models and the store. Sessions of this engine can no longer be used.
 
         Calls in threads (`squidbot.in_thread`), and then a running summary, have `timeout_seconds` to finish; later
-        results are dropped.
+        results are dropped. Before that, new messages are read for facts by rules, for at most about a second.
         """
         end_calls(timeout_seconds)
         was_closed, self._is_closed = self._is_closed, True
@@ -632,6 +633,10 @@ class Engine:
 # The background work of one engine: facts, summaries, journal entries, the index of files.
 
 
+# How long closing an engine may read messages for facts that no thread has read yet.
+READING_SECONDS: Final = 1.0
+
+
 class EngineJobs:
     """The background work of one engine. Work that waits for a language model has a thread of its own."""
 
@@ -644,7 +649,7 @@ class EngineJobs:
         self._remembering = wired.remembering
         settings = wired.loaded.settings
         self.jobs, self._models = _by_models(wired)
-        self._rules = BackgroundWorker(FactWork())
+        self._rules = LastingWorker(FactWork())
         self._journal = _journal(wired)
         self._index = IndexWork() if wired.remembering.indexes else None
         # In this order: an entry is indexed as soon as it is made.
@@ -695,10 +700,12 @@ class EngineJobs:
         return tuple(done)
 
     def close(self, timeout_seconds: float) -> None:
-        """Stop all workers; the task at hand has that long to finish."""
-        self._is_scheduled = False
+        """Stop all workers; the task at hand has that long to finish. Then read for facts what is left, by rules."""
+        does_the_work, self._is_scheduled = self._is_scheduled and self._tell is None, False
         for worker in self._workers:
             worker.stop(timeout_seconds)
+        if does_the_work:
+            self._rules.finish(min(timeout_seconds, READING_SECONDS))
 
     @property
     def _workers(self) -> tuple[BackgroundWorker, ...]:

@@ -37,7 +37,7 @@ from squidbot.core.operations import Operation
 from squidbot.core.text import count, span
 from squidbot.services.documents import CapPolicy
 from squidbot.services.forget import forget_messages, forget_named
-from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
+from squidbot.services.injected import MemoryCall, UnpromptedMemory, search_tool
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
 from squidbot.wiring.calls import awaited, to_end
@@ -439,7 +439,7 @@ class Session:
             notice=notice,
             now=now,
             unprompted=UnpromptedMemory(
-                self.wired, MemoryCall(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
+                self.wired, MemoryCall(self.session_id, self.scope, self.meter, now, search_tool(definitions))
             ),
             extended=self._place.asking(now),
         )

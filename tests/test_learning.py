@@ -17,7 +17,7 @@ import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import Scope, View
-from squidbot.services.background import REST_SECONDS, FactWork
+from squidbot.services.background import REST_SECONDS, FactWork, LastingWorker
 from squidbot.testing.models import ScriptedLLM
 
 from .listeners import Heard, until
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from squidbot.services.background import SessionHandle, WorkOrder
 
 ANN, BEN = Scope(user="ann", bot="helper"), Scope(user="ben", bot="helper")
+NOW = 1_700_000_000.0
 TOML = """
 [store]
 path = "talk.db"
@@ -262,6 +263,41 @@ def test_rules_do_not_wait_for_a_model_that_hangs() -> None:
     assert time.monotonic() - before < 5.0
     never.set()
     assert until(lambda: "squidbot-jobs" not in {thread.name for thread in threading.enumerate()})
+
+
+def test_closed_engine_has_read_all_that_was_said(tmp_path: Path) -> None:
+    """A program that ends at once learns, too; not where somebody else does the work, and never for long."""
+    path = str(tmp_path / "talk.db")
+
+    def learned(**summary: object) -> list[str]:
+        scope = Scope(user=f"user {summary}")
+        with squidbot.load({"store": {"path": path}, "summary": summary}) as engine:
+            engine.session(f"of {scope.user}", scope=scope).record(user("I live in Lisbon."), "Nice.")
+        with squidbot.load({"store": {"path": path}, "summary": {"scheduler": "none"}}) as engine:
+            return [one.text for one in engine.memories(scope).listed(squidbot.MemoryQuery(), NOW).memories]
+
+    assert learned() == ["The user: I live in Lisbon."]
+    assert learned(scheduler="none") == []
+    assert learned(scheduler="worker") == []
+
+
+def test_reading_at_the_end_takes_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is read when the session goes on."""
+    read = []
+
+    def reads(_self: FactWork, one: SessionHandle, _order: WorkOrder) -> bool:
+        read.append(one.session_id)
+        time.sleep(0.05)
+        return False
+
+    monkeypatch.setattr(FactWork, "waits", reads)
+    worker = LastingWorker(FactWork())
+    with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
+        for number in range(20):
+            worker.watch(engine.session(f"s{number}", scope=ANN))
+        worker.finish(0.2)
+    assert read[0] == "s19"
+    assert 1 <= len(read) <= 5
 
 
 def test_load_says_what_to_set_where_a_model_is_to_read_and_none_is_named() -> None:

@@ -255,14 +255,21 @@ def test_index_stands_only_beside_the_tool_that_finds_the_rest() -> None:
 
         assert "the tool memory" not in said("none", [])
         assert "Dora" in said("none", [])
-        assert "index" in said("server", [{"name": "mcp__squidbot__memory", "input_schema": {}}])
+        assert "the tool mcp__squidbot__memory" in said(
+            "server", [{"name": "mcp__squidbot__memory", "input_schema": {}}]
+        )
+        host: list[dict[str, object]] = [
+            {"name": name, "input_schema": {}} for name in ("memory_add", "memory_search", "history")
+        ]
+        assert "index; search it with the tool memory_search\n" in said("host", host)
+        assert "index" not in said("adds", host[:1])
         assert "index" not in said("other", [{"name": "memory_of_place"}, {"type": "x", "function": 3}])
 
 
 def test_nothing_is_made_on_disk_where_nothing_is_remembered(tmp_path: Path) -> None:
     """A session that only talks leaves no tables of memories."""
     path = tmp_path / "s.db"
-    with squidbot.load({"store": {"path": str(path)}}) as engine:
+    with squidbot.load({"store": {"path": str(path)}, "memory": {"extract": "off"}}) as engine:
         turn(engine.session("s", scope=ANN), "Hello.")
     assert b"memory_layout" not in path.read_bytes()
 

@@ -7,6 +7,8 @@ from contextlib import suppress
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from squidbot.cli.jobs import unread
+from squidbot.cli.memory import owner_name
 from squidbot.cli.output import Result, command
 from squidbot.cli.texts import ago, clock, count, event_line, named, parameters, percent, prompt_line, shorter, span
 from squidbot.core.budget import (
@@ -21,7 +23,11 @@ from squidbot.core.budget import (
     shares,
 )
 from squidbot.core.compaction.pressure import marked_fraction
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError
+from squidbot.core.memories import NOBODY, Scope, is_from_session
+from squidbot.core.memory.injection import COLD_FACTS, COLD_QUERY_CHARS
+from squidbot.core.memory.injection import memories_in as facts_in
+from squidbot.core.memory.text import COUNTED, counted
 from squidbot.core.messages import Category, Kind
 from squidbot.core.notes.extract import sentences
 from squidbot.core.plan import Representation
@@ -29,6 +35,7 @@ from squidbot.core.text import bounded
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
 from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.assembly import account, remembered, used, without_gaps
 from squidbot.core.view.marks import memories_in, memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, SeenSession, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.compaction.turn import Room
+    from squidbot.core.memory.view import Memories
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.prompts import SystemPrompt
@@ -52,6 +60,8 @@ MOST_COUNTED = 20_000
 BAR_CHARS, CALL_CHARS = 32, 40
 # Notes that begin a sentence like this quote it.
 QUOTED_CHARS = 60
+# The first message of a user is among so many.
+FIRST_LOOKED = 20
 # How a session that perhaps works for a call is known.
 BY_TIME: Final = "it began between this call and its result"
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
@@ -126,6 +136,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "categories": _shares_json(_categories(room, settings.category_weights)),
         "parts": _shares_json(_layout_parts(room, settings.layout)),
         "remembered": {name.replace(" ", "_"): tokens for name, tokens in facts.items()},
+        "facts": _facts(place, seen, view),
         "prompt": prompt_json(_prompt(seen, room.newest.mode)),
         "complexity": reserve.score if reserve else None,
         "pressure": marked_fraction(view, whole, settings),
@@ -303,6 +314,50 @@ def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     return sum(seen.meter.text(said).bound for notice in notices for said in memory_texts(notice))
 
 
+def _facts(place: OpenStore, seen: SeenSession, view: CurrentView) -> dict[str, Any]:
+    """Return whose facts the session uses, how many there are and are shown, and why others are not."""
+    wired, session_id = place.wired, seen.core.session_id
+    settings = wired.loaded.settings
+    scopes = SCOPE.state(place.store, session_id)
+    scope = scopes[-1].scope if scopes else NOBODY
+    head = facts_in(view.plan.sections if view.plan else ())
+    found: dict[str, Any] = {"scope": scope._asdict(), "kept": 0, "in_head": len(head), "after_first": 0}
+    found |= {"answer_first": 0, "why": "", "unread": 0, "learned": wired.remembering.learns_of(scope)}
+    try:
+        found["unread"] = max((one.last_seq - one.first_seq + 1 for one in unread(place, session_id)), default=0)
+        if not settings.memory_of(scope.bot).enabled:
+            off = f"bots.{scope.bot}.requires_memory" if settings.memory.enabled else "memory.enabled"
+            return found | {"why": f"{off} = false"}
+        if wired.remembering.may_hold():
+            memories = wired.remembering.memories(seen.meter, scope, session_id, by_words=True)
+            found["kept"] = len(memories.store.listed(memories.view, limit=COUNTED + 1))
+            found |= _first_facts(seen, memories, view.messages) if found["kept"] else {}
+    except SquidbotError as error:
+        found["why"] = str(error)
+    return found
+
+
+def _first_facts(seen: SeenSession, memories: Memories, messages: int) -> dict[str, Any]:
+    """Return how many facts answer a session's first message and are shown after it, and why none is."""
+    settings, line = seen.wired.loaded.settings.memory, seen.core.line
+    rows = line.pick(seen.core.session_id, range(min(messages, FIRST_LOOKED)))
+    asked = next((row for row in rows if row.role == "user"), None)
+    if asked is None:
+        return {"why": "" if settings.in_prompt else "memory.in_prompt = false"}
+    shown = sum(len(memories_in(text)) for text in memory_texts(asked.notice or ""))
+    text = seen.wired.codecs[asked.codec].decode(asked.payload).text
+    now = time.time() if asked.time is None else asked.time
+    known = memories.relevant(text[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
+    why = ""
+    if not settings.in_prompt:
+        why = "memory.in_prompt = false"
+    elif not shown:
+        limit = f"memory.cold_start_tokens = {settings.cold_start_tokens}"
+        is_later = all(one.time > now or is_from_session(one, seen.core.session_id) for one in known)
+        why = ("none answers it", "none was known by then", f"no room: {limit}")[bool(known) + (not is_later)]
+    return {"after_first": shown, "answer_first": max(shown, len(known)), "why": why}
+
+
 def _is_said(part: Part) -> bool:
     return part.payload is not None or part.kind is Kind.SLIMMED
 
@@ -449,8 +504,27 @@ def _messages(run: Mapping[str, Any]) -> str:
     return str(run["first"]) if run["first"] == run["last"] else f"{run['first']}-{run['last']}"
 
 
+def _put_facts(out: Printer, values: Mapping[str, Any]) -> None:
+    """Put whose facts a session uses, how many are shown, and why others are missing."""
+    facts = values["facts"]
+    scope, kept, why = Scope(**facts["scope"]), facts["kept"], facts["why"]
+    nobody = (
+        "no user named, so those of this session alone" if scope.thread else "no user named, so those that all share"
+    )
+    first = f"{facts['after_first']} of {facts['answer_first']}" if facts["answer_first"] else "none"
+    shown = f"; shown: {facts['in_head']} in the head, {first} after the first message" if kept else ""
+    because = f" ({why})" if why else ""
+    out.say(f"facts: {owner_name(scope) if scope.user else nobody}; {counted(kept)} kept{shown}{because}")
+    if number := facts["unread"]:
+        jobs = command("session", "jobs", values["session"], "--run")
+        out.say(f"{count(number, 'message')} not yet read for facts: {jobs}")
+    elif not facts["learned"]:
+        out.say("nothing is learned from this session: memory.extract is off, or no user is named")
+
+
 def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
     """Put history's share of its room as a bar, with the marks where a compaction begins and where it ends."""
+    _put_facts(out, values)
     if facts := values["remembered"]:
         names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in facts.items())
         shown = "; ".join(f"{name} {tokens:,}" for name, tokens in names)

@@ -106,7 +106,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     for name in place.chosen(session_id):
         try:
             seen = place.seen(name)
-            due.unread.extend(_unread(place, name))
+            due.unread.extend(unread(place, name))
             due.jobs.extend(summaries.due(seen, reason=reason))
             due.sessions[name] = seen
         except SquidbotError as error:
@@ -117,7 +117,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     return due._replace(jobs=due.jobs[:limit], every=len(due.jobs))
 
 
-def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
+def unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
     """Yield each reader's unread messages in a session; nothing for a session without an owner."""
     wired, messages = place.wired, place.length(session_id)
     by_model = wired.remembering.learns_by_model

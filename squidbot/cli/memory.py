@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
@@ -27,8 +29,9 @@ from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, So
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
 from squidbot.core.memory.semantic import SemanticStore, vector_text
-from squidbot.core.memory.text import when
+from squidbot.core.memory.text import read_id, when
 from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, every, merges, places_of
+from squidbot.core.ports import SupportsFactCopies
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import WrittenFile, note_written
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.journal import JournalEntry, JournalPage
-    from squidbot.core.memories import FactCategory
+    from squidbot.core.memories import FactCategory, FactRow, Isolation
     from squidbot.core.memory.text import MemoryPage
     from squidbot.core.memory.view import Memories, Merge
     from squidbot.core.ports import MemoryStore
@@ -63,12 +66,15 @@ NAMES = {
 }
 # What tells facts apart on the command line, in the order in which it is said.
 _PARTS = ("tenant", "user", "bot", "agent", "thread")
+# An empty answer names so many owners of other facts, and looks for them in so many facts.
+OTHERS, LOOKED_AT = 3, 10_000
 _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
 # How a model asks for more, and how a person does.
 _MORE = (
     (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
     (re.compile(r"; more: search with offset [0-9]+]"), "; more with --limit]"),
     (re.compile(r"(?<=\. To forget )it, too: forget "), "it, too: squidbot memory forget "),
+    (re.compile(r": search with past true"), ": pass --past"),
 )
 
 
@@ -173,14 +179,63 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _page_of(page: MemoryPage, code: int = 0, whose: Scope | None = None) -> Result:
-    """Return a page; with `whose`, an empty one says whose facts these are: others may be there."""
+def _page_of(page: MemoryPage, code: int = 0, of: Memories | None = None) -> Result:
+    """Return a page; with `of`, an empty one says whose facts these are, and who has others."""
     text = for_people(page.text)
-    if whose is not None and not page.memories:
-        parts = [f"{part} {line(name)}" for part in _PARTS if (name := getattr(whose, part))]
-        of = ", ".join(parts).replace("thread ", "session ") or "all"
-        text += f"\nThese are the facts of {of}; for others pass --user, --bot, --session or --shared."
+    if of is not None and not page.memories:
+        whose = owner_name(of.view.scope)
+        text += f"\nThese are the facts of {whose}; for others pass --user, --bot, --session or --shared."
+        text = "\n".join((text, *_others(of)))
     return Result({"memories": [_fact_json(one) for one in page.memories], "text": page.text}, text, code)
+
+
+def owner_name(scope: Scope) -> str:
+    """Return whose facts those of a scope are, in words; "all" if they are shared."""
+    parts = [f"{part} {line(name)}" for part in _PARTS if (name := getattr(scope, part))]
+    return ", ".join(parts).replace("thread ", "session ") or "all"
+
+
+def _options(scope: Scope) -> str:
+    """Return the options that name a scope."""
+    pairs = [(part, getattr(scope, part)) for part in _PARTS]
+    given = [f"--{part} {shlex.quote(line(name))}" for part, name in pairs if name]
+    alone = [] if scope.user or scope.thread else ["--shared"]
+    return " ".join((*given, *alone)).replace("--thread ", "--session ")
+
+
+def _rows(store: MemoryStore) -> Iterator[FactRow]:
+    """Yield the facts of all, and what is left of forgotten ones; none if the store can't list them."""
+    plain, after = store.by_words if isinstance(store, SemanticStore) else store, 0
+    while isinstance(plain, SupportsFactCopies) and (page := plain.fact_rows(after, PAGE)):
+        yield from page
+        after = page[-1].key
+
+
+def _owners(memories: Memories, most: int | None = None) -> Counter[Scope]:
+    """Return the number of facts that hold, by the parts of the scope that separate them."""
+    held = (row.memory for row in islice(_rows(memories.store), most) if row.memory)
+    kept = (one.scope for one in held if not one.superseded_by and not one.scope.collection)
+    return Counter(_owner(scope, memories.view.isolation) for scope in kept)
+
+
+def _owner(scope: Scope, isolation: Isolation) -> Scope:
+    """Return a scope with those parts alone that separate facts."""
+    own = {} if isolation == "global" else {isolation: getattr(scope, isolation)}
+    return Scope(scope.tenant, scope.user, thread="" if scope.user else scope.thread, **own)
+
+
+def _others(of: Memories) -> Iterator[str]:
+    """Yield who has other facts, the same user and those of the same session first."""
+    wanted, isolation = of.view.scope, of.view.isolation
+    said = of.store.from_session(wanted.thread) if wanted.thread else ()
+    near = {_owner(one.scope, isolation) for one in said}
+    counts = _owners(of, LOOKED_AT)
+    del counts[_owner(wanted, isolation)]
+    own = {scope: scope in near or bool(scope.user and scope.user == wanted.user) for scope in counts}
+    for scope in sorted(counts, key=lambda scope: (not own[scope], -counts[scope], scope))[:OTHERS]:
+        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; pass {_options(scope)}"
+    if len(counts) > OTHERS:
+        yield "Those of others: squidbot memory owners"
 
 
 def for_people(text: str) -> str:
@@ -212,7 +267,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
         page = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
-        return _page_of(page, 0 if page.memories else ANSWER_IS_NO, memories.view.scope)
+        return _page_of(page, 0 if page.memories else ANSWER_IS_NO, memories)
 
 
 @memory.command("list")
@@ -225,7 +280,7 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
     """List facts, newest first."""
     with opened(whose) as (memories, _):
         page = memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time())
-        return _page_of(page, whose=memories.view.scope)
+        return _page_of(page, of=memories)
 
 
 @memory.command(short_help="Add a fact, as one sentence.")
@@ -259,7 +314,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
     if not yes:
         with opened(whose) as (memories, _):
             for one in ids:
-                click.echo(f"{one}: {line(memories.find(one).text)}", err=True)
+                click.echo(f"{one}: {line(_found(memories, one).text)}", err=True)
         confirm(f"Forget {count(len(ids), 'fact')} for good?")
     with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
@@ -278,13 +333,45 @@ def _is_there(memories: Memories, memory_id: str) -> bool:
     return True
 
 
+def _found(memories: Memories, memory_id: str) -> Memory:
+    """Return the fact with an id.
+
+    Raises:
+        RecallError: it is not there; the text says if it was forgotten, or is another one's.
+    """
+    try:
+        return memories.find(memory_id)
+    except RecallError as error:
+        wanted = read_id(memory_id)
+        for other in memories.store.get([wanted]):
+            owner = _owner(other.scope, memories.view.isolation)
+            raise RecallError(f"{wanted} is a fact of {owner_name(owner)}: pass {_options(owner)}") from error
+        if memories.store.forgotten([wanted]):
+            graves = (row.grave for row in _rows(memories.store) if row.grave)
+            for grave in (one for one in graves if one.memory_id == wanted):
+                why = f": {line(grave.reason)}" if grave.reason else ""
+                raise RecallError(f"{wanted} was forgotten on {clock(grave.forgotten)}{why}") from error
+        raise
+
+
+@memory.command(short_help="Count the facts of each user, bot and session.")
+@click.option("--store", metavar="FILE.db", help="The store of the facts: a file, or postgresql://….")
+def owners(*, store: str | None) -> Result:
+    """Count the facts of each user, bot and session, and show how to pass them to the other commands."""
+    with opened({"store": store, "user": "", "shared": "yes", "session": ""}) as (memories, _):
+        counts = sorted(_owners(memories).items())
+    rows = [{"facts": number, "of": owner_name(scope), "pass": _options(scope)} for scope, number in counts]
+    values = [{**scope._asdict(), "facts": number} for scope, number in counts]
+    return Result({"owners": values}, lambda out: out.table(rows) if rows else out.say("no facts"))
+
+
 @memory.command(short_help="Show facts whole, with their sources.")
 @_ids
 @scoped
 def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     """Show facts whole: text, age, source messages, the reason to keep them, and what replaced them."""
     with opened(whose) as (memories, _):
-        found = [memories.find(memory_id) for memory_id in memory_ids]
+        found = [_found(memories, memory_id) for memory_id in memory_ids]
 
     def put(out: Printer) -> None:
         for one in out.apart(found):
@@ -370,7 +457,7 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
 def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     """Restore replaced facts. The facts that replaced them stay valid, too, until you forget them."""
     with opened(whose) as (memories, _):
-        old = [memories.find(memory_id) for memory_id in dict.fromkeys(memory_ids)]
+        old = [_found(memories, memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
     lines = [
         f"restored {one.memory_id}; {one.superseded_by}, which replaced it, stays valid too: "
@@ -385,15 +472,25 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
 # -- as files --------------------------------------------------------------------------------------------------
 
 
-@memory.command(short_help="Write all facts as JSON lines.")
+@memory.command(short_help="Write facts as JSON lines.")
 @click.argument("file", metavar="[FILE]", type=click.Path(dir_okay=False), default="-")
 @click.option("--files", is_flag=True, help="Include indexed files, which reindex can make again.")
+@click.option("--all", "everyone", is_flag=True, help="The facts of all users, bots and sessions.")
 @scoped
-def export(*, file: str, files: bool, **whose: str) -> Result:
-    """Write all facts and their history as JSON lines, to a new FILE or to standard output."""
+def export(*, file: str, files: bool, everyone: bool, **whose: str) -> Result:
+    """Write the facts of one user, bot or session, and their history, as JSON lines.
+
+    They go to a new FILE or to standard output. With --all, the facts of everyone.
+    """
     with opened(whose) as (memories, _):
         views = [memories.view.of(one) for one in ("", *((FILES, CARDS) if files else ()))]
         found = [one for view in views for one in every(memories.store, view, past=True)]
+        if everyone:
+            rows_of_all = (row.memory for row in _rows(memories.store) if row.memory)
+            found = [one for one in rows_of_all if files or not one.scope.collection]
+        if not found:
+            whom = "anyone" if everyone else owner_name(memories.view.scope)
+            complain("; ".join((f"there are no facts of {whom}", *_others(memories))))
     rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
     if file == "-":
         # The bare facts, with --json too: each line is a JSON object.

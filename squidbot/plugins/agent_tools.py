@@ -78,6 +78,7 @@ HINTS: Final = Hints(
     ids="memory_search shows them",
     listed="",
     forget="",
+    past="",
 )
 _ALL: Final = {"type": "boolean", "description": "in all projects, not only in this one"}
 _SESSION: Final = {"type": "string", "description": "only in this session"}

@@ -72,6 +72,7 @@ HINTS: Final = Hints(
     forget="memory_forget takes an id",
     search="memory_list shows what there is",
     ids="memory_search and memory_list show them",
+    past="",
 )
 _CONVERSATION: Final = {"type": "string", "description": "the conversation's id; status lists some"}
 _MESSAGE: Final = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -166,7 +166,10 @@ class StorePages:
 
     def _memories(self, scope: Scope) -> Memories:
         wired = self._place.wired
-        return wired.memories(wired.meter(), scope, every_line=True)
+        memories = wired.memories(wired.meter(), scope, every_line=True)
+        # Without a bot, the facts of all bots of a user are shown.
+        of_all_bots = memories.view.isolation == "bot" and not scope.bot
+        return replace(memories, view=memories.view._replace(isolation="global")) if of_all_bots else memories
 
     def _fact_json(self, viewer: Viewer, one: Memory) -> dict[str, Any]:
         sources = []

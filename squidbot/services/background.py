@@ -260,6 +260,18 @@ class BackgroundWorker:
                 yield any(outcome.succeeded for outcome in done)
 
 
+class LastingWorker(BackgroundWorker):
+    """A worker whose work is done to the end when its engine is closed."""
+
+    def finish(self, seconds: float) -> None:
+        """Do the due work on all watched sessions here and now, for about so long; failures are logged, and events."""
+        ends, never = time.monotonic() + seconds, threading.Event()
+        with self._lock:
+            busy = [*reversed(self._watched.values())]  # the newest first
+        while busy:
+            busy = [one for one in busy if time.monotonic() < ends and any([*self._tried(one, "", never)])]
+
+
 def _tasks(
     work: WorkKind, one: SessionHandle, order: WorkOrder, stopping: threading.Event | None = None
 ) -> tuple[TaskOutcome, ...]:

@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 
 
 Value = TypeVar("Value")
+# The name of a tool in a text is no longer.
+TOOL_CHARS: Final = 80
 
 
 class MemoryCall(NamedTuple):
-    """One call of a session: its scope, its counter, its time in seconds since 1970, and whether it has the tool."""
+    """One call of a session.
+
+    It has a scope, a counter, a time in seconds since 1970, and the name of the tool that searches facts, "" for none.
+    """
 
     session_id: str
     scope: Scope
     meter: Meter
     now: float
-    searchable: bool
+    tool: str
 
 
 class UnpromptedMemory:
@@ -103,14 +108,14 @@ class UnpromptedMemory:
     def _head(self, limit_tokens: int) -> tuple[Section, ...]:
         if not self._is_said:
             return ()
-        return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
+        return sections(self._memories, self._caps, limit_tokens, tool=self._call.tool)
 
     def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
         limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
         if not limit_tokens or not self._is_said:
             return None
         call, known = self._call, memories_in(head)
-        page = cold_start(self._memories, prompt, call.now, known, limit_tokens, searchable=call.searchable)
+        page = cold_start(self._memories, prompt, call.now, known, limit_tokens, tool=call.tool)
         return page.text if page else None
 
     def _digest(self, limit_tokens: int) -> tuple[str, str]:
@@ -146,9 +151,10 @@ class UnpromptedMemory:
             return otherwise
 
 
-def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
-    """Return whether the tools include `memory`, with or without a server's name before it."""
-    return any("facts" in holds(name) for name in tool_names(tools))
+def search_tool(tools: Iterable[Mapping[str, object]]) -> str:
+    """Return the name of the tool that searches facts, with or without a server's name before it; "" for none."""
+    names = (safe(name, TOOL_CHARS) for name in tool_names(tools) if "facts" in holds(name))
+    return next((name for name in names if name.endswith(("memory", "memory_search"))), "")
 
 
 # The journal's text when a session begins, and when it continues after a pause.

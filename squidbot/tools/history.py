@@ -47,7 +47,7 @@ def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> s
     earlier = _ancestor(context, id.strip())
     if earlier:
         return _of_ancestor(context, earlier, lambda inner: found_in(inner, earlier, query, offset))
-    return context.own.search(query, HITS, offset, context.now, context.hints).text
+    return context.own.search(query, HITS, offset, context.now, context.hints, for_model=True).text
 
 
 def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument

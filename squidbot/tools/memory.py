@@ -59,7 +59,7 @@ def _add(context: ToolContext, text: str, category: str = "", replaces: str = ""
     if trait is None:
         return _memories(context).add(added, now).text
     tags = (TRAIT, ABOUT + trait.slot) if trait.slot else (TRAIT,)
-    reason = f"the model called the tool memory with the user's words, {trait.reason}"
+    reason = f"the model called a memory tool with the user's words, {trait.reason}"
     own = replace(added, text=trait.text, category=trait.category, trust="user", tags=tags, reason=reason)
     page = _memories(context).add(own, now)
     if any(memory.time == now for memory in page.memories):
@@ -85,7 +85,7 @@ def _list(
 
 def _forget(context: ToolContext, id: str) -> str:  # noqa: A002  # the tool's argument
     """Remove a fact for good."""
-    return _memories(context).forget(id, "the model called the tool memory").text
+    return _memories(context).forget(id, "the model called a memory tool").text
 
 
 def _search_all(context: ToolContext, query: str) -> str:
@@ -100,7 +100,7 @@ def _search_all(context: ToolContext, query: str) -> str:
     facts = _found_facts(context, query, Cost(free.estimate // 2, free.bound // 2))
     beside = context.meter.message(facts) if facts else NOTHING
     try:
-        messages = own.search(query, HITS, 0, context.now, context.hints, beside).text
+        messages = own.search(query, HITS, 0, context.now, context.hints, beside, for_model=True).text
     except BudgetError:
         if not facts:
             raise

@@ -107,12 +107,25 @@ class SessionTools:
         return self._place.scope
 
     def search(  # noqa: PLR0913, PLR0917  # as `History.search`
-        self, query: str, limit: int, offset: int, now: float, hints: Hints = HINTS, beside: Cost = NOTHING
+        self,
+        query: str,
+        limit: int,
+        offset: int,
+        now: float,
+        hints: Hints = HINTS,
+        beside: Cost = NOTHING,
+        *,
+        for_model: bool = False,
     ) -> HitPage:
-        """Return a page of the messages that answer a query, which leaves room for `beside`."""
+        """Return a page of the messages that answer a query, which leaves room for `beside`.
+
+        `for_model`: without the question that it is answering.
+        """
         operation = Operation(name="search_memory", session_id=self.session_id, store="messages", query=query)
         with self.wired.relay.watch(operation):
-            page = self.history.search(query, limit=limit, offset=offset, now=now, hints=hints, beside=beside)
+            page = self.history.search(
+                query, limit=limit, offset=offset, now=now, hints=hints, beside=beside, for_model=for_model
+            )
             found_messages(operation, page)
         return page
 

@@ -41,7 +41,7 @@ FOR_HOSTS: Final[tuple[Tool, ...]] = tuple(
     tool._replace(closed=True) for tool in (HOST_SEARCH, HOST_ADD, HOST_HISTORY, *_MORE)
 )
 # Hosts have no tools for further pages, lists of facts, or forgetting.
-HOST_HINTS: Final[Hints] = HINTS._replace(found="", facts="", listed="", forget="", search="")
+HOST_HINTS: Final[Hints] = HINTS._replace(found="", facts="", listed="", forget="", search="", past="")
 
 
 # Without settings, or with wrong ones.

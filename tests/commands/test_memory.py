@@ -58,14 +58,143 @@ def test_fact_is_added_found_and_listed() -> None:
 
 
 def test_empty_answer_says_whose_facts_it_is_about() -> None:
-    """A fact of another user or bot is the usual reason why one is missing."""
+    """A fact of another user or bot is the usual reason why one is missing: the answer names them."""
     run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--store", STORE)
-    others = "; for others pass --user, --bot, --session or --shared.\n"
+    others = (
+        "; for others pass --user, --bot, --session or --shared.\n"
+        "Facts of user ann, bot helper: 1; pass --user ann --bot helper\n"
+    )
     assert run("list", "--user", "ann", "--store", STORE).stdout.endswith(f"These are the facts of user ann{others}")
     searched = run("search", "bees", "--session", "s1", "--bot", "helper", "--store", STORE, code=1).stdout
     assert searched.endswith(f"These are the facts of bot helper, session s1{others}")
     assert run("list", "--shared", "--store", STORE).stdout.endswith(f"These are the facts of all{others}")
     assert "for others" not in run("list", "--user", "ann", "--bot", "helper", "--store", STORE).stdout
+
+
+def test_empty_answer_names_the_nearest_owners_first() -> None:
+    """The same user, and whose facts a session's are; of the rest the command `owners` tells."""
+    for name in "abcd":
+        for number in range(2):
+            run("add", f"Fact {number}.", "--user", name, "--store", STORE)
+    run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--store", STORE)
+    shown = run("list", "--user", "ann", "--store", STORE).stdout.splitlines()
+    assert shown[-4].startswith("Facts of user ann, bot helper: 1;")
+    assert shown[-1] == "Those of others: squidbot memory owners"
+    settings = {"store": {"path": STORE}, "summary": {"scheduler": "none"}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("ann-1", scope=squidbot.Scope(user="zoe"))
+        session.record({"role": "user", "content": "I live in Rome."}, "Yes?")
+        engine.run_jobs()
+    shown = run("list", "--session", "ann-1", "--store", STORE).stdout.splitlines()
+    assert shown[-4] == "Facts of user zoe: 1; pass --user zoe"
+
+
+def test_owners_of_facts_are_counted() -> None:
+    """Each with the options that show its facts; replaced facts don't count."""
+    assert run("add", "Nobody's.", "--shared", "--store", STORE)
+    run("add", "Ann keeps bees.", "--user", "ann", "--bot", "helper", "--tenant", "big corp", "--store", STORE)
+    (old,) = found("add", "Bob keeps cats.", "--session", "s1")
+    run("add", "Bob keeps dogs.", "--session", "s1", "--replaces", old["memory_id"], "--store", STORE)
+    shown = run("owners", "--store", STORE).stdout
+    for line in ("--shared", "--session s1", "--tenant 'big corp' --user ann --bot helper"):
+        assert line in shown
+    owners = json.loads(run("owners", "--store", STORE, "--json").stdout)["owners"]
+    assert [(one["user"], one["bot"], one["thread"], one["facts"]) for one in owners] == [
+        ("", "", "", 1),
+        ("", "", "s1", 1),
+        ("ann", "helper", "", 1),
+    ]
+
+
+def test_search_that_misses_a_replaced_fact_says_so() -> None:
+    """Else nobody knows that it was there."""
+    (old,) = found("add", "The gate code is 1234.")
+    run("add", "The boat is blue.", "--replaces", old["memory_id"], "--store", STORE)
+    searched = run("search", "gate code", "--store", STORE, code=1).stdout
+    assert "[1 replaced fact matches: pass --past; try other or fewer words" in searched
+    assert "replaced" not in run("search", "zebra", "--store", STORE, code=1).stdout.replace("without replaced", "")
+
+
+def test_id_that_is_not_there_says_why() -> None:
+    """It was forgotten, with the reason; or it is another user's."""
+    (gone,) = found("add", "Ann keeps bees.")
+    (other,) = found("add", "Ann keeps cats.", "--user", "ann")
+    run("forget", gone["memory_id"], "--reason", "she asked", "--yes", "--store", STORE)
+    told = run("show", gone["memory_id"], "--store", STORE, code=1).stderr
+    assert re.search(rf"{gone['memory_id']} was forgotten on \d{{4}}-.* UTC: she asked", told)
+    told = run("show", other["memory_id"], "--store", STORE, code=1).stderr
+    assert f"{other['memory_id']} is a fact of user ann: pass --user ann" in told
+    assert "no memory has the id" in run("restore", "f-aaaaaaaaaa", "--store", STORE, code=1).stderr
+
+
+def test_export_of_all_has_the_facts_of_everyone() -> None:
+    """Without `--all` those of one scope; none is said on standard error."""
+    run("add", "Ann keeps bees.", "--user", "ann", "--store", STORE)
+    run("add", "Bob keeps cats.", "--user", "bob", "--bot", "helper", "--store", STORE)
+    none = run("export", "--user", "zoe", "--store", STORE)
+    assert none.stdout == ""
+    assert "there are no facts of user zoe" in none.stderr
+    assert "pass --user ann" in none.stderr
+    every = [json.loads(line)["text"] for line in run("export", "--all", "--store", STORE).stdout.splitlines()]
+    assert every == ["Ann keeps bees.", "Bob keeps cats."]
+
+
+def explained(session_id: str) -> tuple[dict[str, Any], str]:
+    """Return what `session explain` tells of facts, as values and as text on one line."""
+    done = CliRunner().invoke(main, ["session", "explain", session_id])
+    assert done.exit_code == 0, done.output
+    values = json.loads(CliRunner().invoke(main, ["session", "explain", session_id, "--json"]).stdout)
+    return values["facts"], " ".join(done.stdout.split())
+
+
+def test_explain_says_whose_facts_a_session_uses_and_why_none_is_shown() -> None:
+    """No room, none known by then, no user, switched off; and what was not read yet."""
+    settings = '[store]\npath = "facts.db"\n[summary]\nscheduler = "none"\n[memory]\n'
+    Path("squidbot.toml").write_text(f"{settings}cold_start_tokens = 10\n", encoding="utf-8")
+    ann, asked = squidbot.Scope(user="ann"), {"role": "user", "content": "Where do I live, in Rome?"}
+    with squidbot.load() as engine:
+        engine.session("a-1", scope=ann).record({"role": "user", "content": "I live in Rome."}, "Noted.")
+        assert explained("a-1")[0] | {"scope": None} == {
+            "scope": None,
+            "kept": 0,
+            "in_head": 0,
+            "after_first": 0,
+            "answer_first": 0,
+            "why": "",
+            "learned": True,
+            "unread": 2,
+        }
+        assert "2 messages not yet read for facts: squidbot session jobs a-1 --run" in explained("a-1")[1]
+        engine.run_jobs()
+        for name, scope in (("a-2", ann), ("t", squidbot.Scope(thread="t"))):
+            session = engine.session(name, scope=scope)
+            session.assemble(asked["content"], tools=[squidbot.memory_tool()])
+            session.record(asked)
+    assert explained("a-1")[0]["why"] == "none was known by then"
+    facts, text = explained("a-2")
+    assert (facts["scope"]["user"], facts["kept"], facts["in_head"]) == ("ann", 1, 1)
+    assert "0 of 1 after the first message (no room: memory.cold_start_tokens = 10)" in text
+    facts, text = explained("t")
+    assert (facts["kept"], facts["learned"]) == (0, False)
+    assert "facts: no user named, so those of this session alone; 0 kept" in text
+    Path("squidbot.toml").write_text(f"{settings}in_prompt = false\n", encoding="utf-8")
+    assert explained("a-2")[0]["why"] == "memory.in_prompt = false"
+    Path("squidbot.toml").write_text(f"{settings}enabled = false\n", encoding="utf-8")
+    assert explained("a-2")[0]["why"] == "memory.enabled = false"
+
+
+def test_explain_counts_the_facts_after_the_first_message() -> None:
+    """Those that were shown then."""
+    Path("squidbot.toml").write_text('[store]\npath = "facts.db"\n', encoding="utf-8")
+    asked = {"role": "user", "content": "What is the boat called?"}
+    with squidbot.load() as engine:
+        ann = squidbot.Scope(user="ann")
+        engine.memories(ann).add(squidbot.NewMemory("The boat is called Dora.", trust="user"), now=1.0)
+        session = engine.session("s", scope=ann)
+        session.record(session.assemble(asked["content"]).incoming, "Dora.")
+    facts, text = explained("s")
+    assert (facts["after_first"], facts["answer_first"], facts["why"]) == (1, 1, "")
+    assert "facts: user ann; 1 kept; shown: 0 in the head, 1 of 1 after the first message" in text
 
 
 def test_fact_of_another_line_is_marked() -> None:

@@ -196,6 +196,20 @@ def test_facts_have_their_sources_and_the_journal_its_sessions(folder: Path) -> 
     assert folder.is_dir()
 
 
+def test_facts_of_all_bots_of_a_user_are_listed(folder: Path) -> None:
+    """Each with its bot, and each can be forgotten."""
+    with squidbot.load(folder / "squidbot.toml") as engine:
+        for bot in ("", "helper"):
+            fact = squidbot.NewMemory(f"Ben keeps {bot or 'no'} otters")
+            engine.memories(squidbot.Scope(user="ben", bot=bot)).add(fact, now=1.0)
+    with served(None, writes=True) as server, browser(server) as client:
+        found = client.get("/api/facts", params={"user": "ben"}).json()["facts"]
+        assert {one["scope"].get("bot") for one in found} == {"helper", None}
+        for one in found:
+            sent = {"id": one["memory_id"], "user": "ben", "reason": "asked"}
+            assert client.post("/api/facts/forget", json=sent, headers=csrf(client)).status_code == 200
+
+
 def test_facts_in_a_file_that_is_not_there_yet_are_none(folder: Path) -> None:
     """Until there is one; it is not made by looking."""
     (folder / "squidbot.toml").write_text(f'{SETTINGS}[memory]\npath = "facts.db"\n', encoding="utf-8")

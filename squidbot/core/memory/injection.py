@@ -76,12 +76,10 @@ def overview(store: MemoryStore | StandingFacts, view: View) -> tuple[Mapping[Fa
     return found, sum(len(kept) for each in cards for kept in each.values())
 
 
-def sections(
-    memories: Memories, limits: InjectionLimits, limit_tokens: int, *, searchable: bool
-) -> tuple[Section, ...]:
+def sections(memories: Memories, limits: InjectionLimits, limit_tokens: int, *, tool: str) -> tuple[Section, ...]:
     """Return the sections for the head of a request, the most stable first; they cost at most `limit_tokens` together.
 
-    The index is there only if the memories are `searchable`: if the model has the tool. It gets room first, up to half:
+    The index is there only if the model has a `tool` that searches facts ("" for none). It gets room first, up to half:
     it says what can be asked for, while the others are answers already.
 
     Raises:
@@ -90,7 +88,7 @@ def sections(
     meter = memories.meter
     found, files = overview(memories.shown, memories.view)
     facts = [memory for kind in CATEGORIES for memory in found[kind]]
-    shown = index(found, files, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
+    shown = index(found, files, meter, min(limits.index_tokens, limit_tokens // 2), tool) if tool else None
     left = limit_tokens - (shown.cost.bound if shown else 0)
     user = profile(facts, meter, min(limits.profile_tokens, left))
     left -= user.cost.bound if user else 0
@@ -102,7 +100,11 @@ def sections(
 
 
 def index(
-    found: Mapping[FactCategory, Sequence[Memory]], files: int, meter: Meter, limit_tokens: int = INDEX_TOKENS
+    found: Mapping[FactCategory, Sequence[Memory]],
+    files: int,
+    meter: Meter,
+    limit_tokens: int = INDEX_TOKENS,
+    tool: str = "memory",
 ) -> MemoryPage | None:
     """Return the index for a prompt: categories, counts and newest subjects; `None` if there is nothing, or no room.
 
@@ -113,7 +115,7 @@ def index(
         return None
     for subjects in range(SUBJECTS, -1, -1):
         named: list[Memory] = []
-        rows = ["index; search it with the tool memory"]
+        rows = [f"index; search it with the tool {tool}"]
         for kind in CATEGORIES:
             known = found.get(kind, ())
             newest = [memory for memory in known[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
@@ -140,13 +142,13 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
     known: frozenset[str] = frozenset(),
     limit_tokens: int = COLD_TOKENS,
     *,
-    searchable: bool,
+    tool: str,
 ) -> MemoryPage | None:
     """Return two or three facts that answer the first words of a conversation, for the tail of that message.
 
     Of the facts that answer them, core facts come first, then the more important ones, then the better answers. `None`
     if nothing relevant is remembered or there is no room. What tools printed is left out, and so are the ids of
-    `known`. `searchable`: the model has the tool that finds more. `now` is in seconds since 1970.
+    `known`. `tool` finds more; "": the model has none. `now` is in seconds since 1970.
 
     Raises:
         StoreError: the store failed.
@@ -155,7 +157,7 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
     facts = [memory for memory in found if memory.trust in _INJECTABLE and memory.memory_id not in known]
     facts = sorted(facts, key=lambda memory: (memory.category != "core", -memory.importance))[:COLD_FACTS]
     formatter = MemoryFormatter(memories.meter, now, memories.session_id)
-    about = "remembered, may be relevant" + ("; the tool memory finds more" if searchable else "")
+    about = "remembered, may be relevant" + (f"; the tool {tool} finds more" if tool else "")
 
     def text(count: int) -> str:
         return framed(about, "\n".join(formatter.line(fact, COLD_CHARS) for fact in facts[:count]))

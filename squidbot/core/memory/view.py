@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -93,7 +93,7 @@ class NewMemory:
     tags: tuple[str, ...] = ()
     trust: Trust = "assistant"
     speaker: str = ""
-    reason: str = "the model called the tool memory"
+    reason: str = "the model called a memory tool"
     source: Source | None = None
 
 
@@ -184,7 +184,8 @@ class Memories:
             best = max(scores.values(), default=1.0)
             nearest = f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
             line = self._searched(request) + (nearest if best < self.min_relevance else "")
-            return self._plain(f"nothing relevant found for: {words}", line, behind=(_AGAIN, self.hints.search))
+            behind = (self._replaced_hits(request, now), _AGAIN, self.hints.search)
+            return self._plain(f"nothing relevant found for: {words}", line, behind=behind)
 
         def frame(count: int, lines: str) -> str:
             about = f"{count} found, best first in each group, for: {words}"
@@ -192,6 +193,15 @@ class Memories:
             return framed(about, lines, "scores are guesses", self.hints.forget, further)
 
         return self._page(memories, frame, request, now, scores)
+
+    def _replaced_hits(self, request: MemoryQuery, now: float) -> str:
+        """Return how many replaced facts match a query without other hits, and how to find them; "" for none."""
+        if request.past or request.tag or not self.hints.past:
+            return ""
+        found, _ = self._hits(replace(request, past=True), now)
+        count = sum(bool(memory.superseded_by) for memory in found)
+        matches = "fact matches" if count == 1 else "facts match"
+        return f"{count} replaced {matches}: {self.hints.past}" if count else ""
 
     @takes(text=text, limit=whole(0), now=a_timestamp)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:

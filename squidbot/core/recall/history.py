@@ -409,7 +409,8 @@ def hit_page(
         following = request.offset + count if count < len(hits) else None
         about = f"{count} message{'s' * (count > 1)}, best first, times are UTC, for: {words}"
         more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
-        behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows the whole message{more}"
+        told = next((hit for hit in hits[:count] if hit.shown != IN_VIEW), hits[0])
+        behind = f"{hints.recall.format(f'm{told.seq}')} shows the whole message{more}"
         text = f"{fence('found', about, lines)}\n[{behind}]"
         page = HitPage(text, meter.message(text), tuple(hits[:count]), following)
         if _fits(page.cost, room):
@@ -428,9 +429,20 @@ def line_of(hit: HistoryHit, now: float | None) -> str:
     return f"{', '.join(filter(None, fields))}: {hit.snippet}"
 
 
+# What is said of a message that the next request has whole.
+IN_VIEW: Final = "in view"
+
+
+def asks(hit: HistoryHit, standing: CurrentView) -> bool:
+    """Return whether a message is what the user asks in the turn under way, and stands whole in the next request."""
+    steps = standing.tail.steps
+    is_under_way = bool(steps) and (steps[-1].is_user or bool(steps[-1].messages[0].call_ids))
+    return is_under_way and hit.seq >= standing.turn and hit.row.role == "user" and hit.shown == IN_VIEW
+
+
 def in_view(standing: CurrentView) -> dict[int, str]:
     """Return how a request shows messages, by seq."""
-    labels = dict.fromkeys((Kind.MESSAGE, Kind.SYSTEM, Kind.AUTOMATED), "in view") | {Kind.SLIMMED: "in view, cut"}
+    labels = dict.fromkeys((Kind.MESSAGE, Kind.SYSTEM, Kind.AUTOMATED), IN_VIEW) | {Kind.SLIMMED: "in view, cut"}
     return {part.first_seq: labels[part.kind] for part in standing.sent if part.kind in labels}
 
 
@@ -547,12 +559,13 @@ class History:
         now: float | None = None,
         hints: Hints = HINTS,
         beside: Cost = NOTHING,
+        for_model: bool = False,
     ) -> HitPage:
         """Return the messages that answer a query, best first, as a page that fits: at most `limit`, behind `offset`.
 
         The page leaves room for `beside`, which the same answer has.
         Copies that were recalled, and what `history` itself was asked and answered, are passed over. `now` is in
-        seconds since 1970; without it no distances are told.
+        seconds since 1970; without it no distances are told. `for_model`: without the question that it is answering.
 
         Raises:
             RecallError: there is nothing to look for in the query, or limit or offset are out of range.
@@ -565,6 +578,7 @@ class History:
         free = self._free(room, beside, as_tool=True)
         codecs = self._context.renderer.codecs
         hits = hits_of(self._find(query, now), words, codecs.__getitem__, in_view(room.view))
+        hits = (hit for hit in hits if not (for_model and asks(hit, room.view)))
         # One hit more than the page has tells whether another page follows.
         hits = islice(hits, offset, offset + limit + 1)
         page = hit_page(request, list(hits), self._context.renderer.meter, free, hints)

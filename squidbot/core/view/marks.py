@@ -99,6 +99,7 @@ class Hints(NamedTuple):
         forget: takes the id of a fact.
         search: what else to try if nothing was found.
         ids: shows the ids of facts.
+        past: finds replaced facts.
     """
 
     recall: str = "recall {}"
@@ -109,6 +110,7 @@ class Hints(NamedTuple):
     forget: str = "forget takes an id"
     search: str = "list shows what there is"
     ids: str = "search and list show them"
+    past: str = "search with past true"
 
 
 HINTS: Final = Hints()

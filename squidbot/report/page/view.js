@@ -197,7 +197,7 @@ function factCard(one) {
   const sources = one.sources.map((source) => make("li", {}, source.key
     ? linkTo(source.key, `${source.session} m${source.first}${source.last > source.first ? `-m${source.last}` : ""}`, source.first)
     : safe(source.path ?? "a session that you can't see")));
-  const about = [one.memory_id, one.category, [one.speaker, one.trust].filter(Boolean).join(", "), one.reason,
+  const about = [one.memory_id, one.category, one.scope.bot && `bot ${one.scope.bot}`, [one.speaker, one.trust].filter(Boolean).join(", "), one.reason,
     one.tags.map((tag) => `#${tag}`).join(" "), one.supersedes && `replaces ${one.supersedes}`,
     one.superseded_by && `replaced by ${one.superseded_by}`].filter(Boolean);
   const card = make("div", { class: "card", "data-fact": one.memory_id },

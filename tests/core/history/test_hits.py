@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
-from squidbot.core.recall.history import SNIPPET_CHARS, around, snippet
+from squidbot.core.messages import Cost
+from squidbot.core.recall.history import SNIPPET_CHARS, SearchRequest, around, hit_page, snippet
 from squidbot.core.recall.search import read_query
 
 from ..promises.driver import Setup, assistant, result, user
@@ -45,6 +47,30 @@ def test_search_page_is_one_line_a_message() -> None:
         "[recall m0 shows the whole message]"
     )
     assert hits.next_offset is None
+
+
+def test_model_does_not_find_its_own_question() -> None:
+    """The user's message of the turn under way, which it sees anyhow; people find it, and so does a later turn."""
+    one = talked(user("The gate code is 4411."), assistant("Noted."), user("What is the gate code?"))
+
+    def for_model() -> list[int]:
+        return [hit.seq for hit in one.history.search("gate code", now=NOW, for_model=True).hits]
+
+    assert 2 not in for_model()
+    assert 0 in for_model()
+    assert 2 in found(one, "gate code")
+    one.session.record(assistant("It is 4411."), now=NOW)
+    assert 2 in for_model()
+
+
+def test_page_names_the_best_hit_that_is_not_in_view() -> None:
+    """What stands in the request needs no recall."""
+    one = talked(user("The gate code is 4411."), assistant("Noted."))
+    hit = one.history.search("gate code", now=NOW).hits[0]
+    absent = hit._replace(shown="", row=replace(hit.row, seq=7))
+    page = hit_page(SearchRequest("gate code", 0, 8, NOW), [hit, absent], Setup(32_768).meter, Cost(999, 999))
+    assert page is not None
+    assert page.text.endswith("[recall m7 shows the whole message]")
 
 
 def test_search_finds_what_was_answered() -> None:

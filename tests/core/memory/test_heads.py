@@ -28,9 +28,9 @@ from squidbot.core.view.renderer import fenced
 from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, shelf
 
 
-def started(store: SessionContext, prompt: str, limit_tokens: int = 200, *, searchable: bool = True) -> str:
+def started(store: SessionContext, prompt: str, limit_tokens: int = 200, *, tool: str = "memory") -> str:
     """Return what is told at the beginning of a conversation."""
-    told = cold_start(Memories(store, View(ANN), METER), prompt, NOW, limit_tokens=limit_tokens, searchable=searchable)
+    told = cold_start(Memories(store, View(ANN), METER), prompt, NOW, limit_tokens=limit_tokens, tool=tool)
     return told.text if told else ""
 
 
@@ -95,7 +95,7 @@ def test_cold_start_names_the_tool_only_where_the_model_has_it() -> None:
     """Who can't search is not told to."""
     store = shelf(fact("Ann likes tea."))
     assert "; the tool memory finds more>\n" in started(store, "tea?")
-    assert "the tool" not in started(store, "tea?", searchable=False)
+    assert "the tool" not in started(store, "tea?", tool="")
 
 
 def test_cold_start_tells_at_most_three_facts_that_are_relevant() -> None:
@@ -183,13 +183,13 @@ def test_sections_together_cost_no_more_than_they_may(facts: list[tuple[str, str
     ]
     store = shelf(*{memory.memory_id: memory for memory in memories}.values())
     seen = Memories(store, View(ANN), METER)
-    for searchable in (True, False):
-        made = sections(seen, InjectionLimits(), limit_tokens, searchable=searchable)
+    for tool in ("memory", ""):
+        made = sections(seen, InjectionLimits(), limit_tokens, tool=tool)
         assert sum(METER.message(fenced(one.name, one.text)).bound for one in made) <= max(0, limit_tokens)
         assert all(one.is_remembered for one in made)
-        assert (INDEX in {one.name for one in made}) <= searchable
+        assert (INDEX in {one.name for one in made}) <= bool(tool)
         assert {each for one in made for each in one.memories} <= set(store.memories)
-    assert not sections(seen, InjectionLimits(0, 0, 0), limit_tokens, searchable=True)
+    assert not sections(seen, InjectionLimits(0, 0, 0), limit_tokens, tool="memory")
 
 
 def test_head_of_a_thousand_facts_is_made_in_no_time() -> None:
@@ -198,6 +198,6 @@ def test_head_of_a_thousand_facts_is_made_in_no_time() -> None:
         *(fact(f"Fact number {number} of the user.", CATEGORIES[number % 4], number) for number in range(1000))
     )
     begun = time.process_time()
-    made = sections(Memories(store, View(ANN), METER), InjectionLimits(), 900, searchable=True)
+    made = sections(Memories(store, View(ANN), METER), InjectionLimits(), 900, tool="memory")
     assert time.process_time() - begun < 0.5
     assert [one.name for one in made] == ["remembered profile", "remembered index"]
