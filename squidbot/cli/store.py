@@ -169,7 +169,8 @@ def _verdict_line(what: str, values: Mapping[str, Any]) -> str:
 
 def _tenant_lines(values: Mapping[str, Any]) -> Iterator[str]:
     counts = [count(values["sessions"], "session"), count(values["messages"], "message")]
-    yield ", ".join([*counts, *([facts_text(*values["facts"].values())] if any(values["facts"].values()) else [])])
+    facts = values.get("facts", {})  # those beside an extension's store are not its own
+    yield ", ".join([*counts, *([facts_text(*facts.values())] if any(facts.values()) else [])])
     yield from (f"- {name}: {'; '.join(found[:MOST_SAID])}" for name, found in values["damaged"].items())
 
 

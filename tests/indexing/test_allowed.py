@@ -66,10 +66,10 @@ def test_settings_that_cant_be_read_deny(tmp_path: Path) -> None:
 
 
 def test_first_index_that_is_installed_is_taken(tmp_path: Path) -> None:
-    """P-11: in the order that is named; a name that nobody offers is refused, wherever it stands."""
+    """P-11: in the order that is named; a name that nobody offers is refused at load, wherever it stands."""
     settings = {"store": {"path": f"{tmp_path}/s.db"}, "memory": {"index": "nobody, stdlib"}}
-    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match=r"unknown index of vectors 'nobody'"):
-        engine.wired.vector_index("", "m", 3)
+    with pytest.raises(ConfigError, match=r"unknown index of vectors 'nobody'"):
+        squidbot.load(settings)
     settings["memory"] = {"index": "lancedb, stdlib"}
     with squidbot.load(settings) as engine:
         assert type(engine.wired.vector_index("", "m", 3)).__module__.split(".")[2] in {"lancedb", "stdlib"}
