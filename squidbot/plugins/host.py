@@ -1014,7 +1014,8 @@ def _with_store(settings: str | Path | Mapping[str, object] | None, store: str |
     """
     if isinstance(settings, str | Path):
         raise ConfigError(
-            f"pass a store or a settings file, not both: {settings} names the store with store.path or store.url"
+            f"pass a store or a settings file, not both: name the store in {settings} (store.path or store.url), and"
+            " pass no other"
         )
     given = settings or {}
     memory, table, key = given.get("memory", {}), given.get("store", {}), "url" if "://" in str(store) else "path"

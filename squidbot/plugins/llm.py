@@ -78,7 +78,7 @@ class Switch(NamedTuple):
     """The options of `llm squidbot on`.
 
     Attributes:
-        store: the file that keeps everything; "" if `settings` names it.
+        store: the file, or the address of the database, that keeps everything; "" if `settings` names it.
         budget: the limit of a request and its answer in tokens, or a fraction of the window; None: the window.
         settings: a squidbot.toml; "" for none.
     """
@@ -442,15 +442,21 @@ def commands() -> None:
 
 @commands.command("on")
 @click.option("--budget", help="Request and answer in tokens (8000, 8k), or a fraction of the window (0.5).")
-@click.option("--store", type=click.Path(dir_okay=False), help="File that keeps everything; squidbot.db beside llm's.")
+@click.option("--store", help="File or postgresql:// address that keeps everything; squidbot.db beside llm's.")
 @click.option("--settings", type=click.Path(exists=True, dir_okay=False), help="A squidbot.toml, instead of --store.")
 def switch_on(budget: str | None, store: str | None, settings: str | None) -> None:
     """Turn squidbot on for all models."""
     folder = _folder()
-    where = str(Path(store).absolute()) if store else "" if settings else str(folder / STORE)
+    if store:
+        where = store if "://" in store else str(Path(store).absolute())
+    else:
+        where = "" if settings else str(folder / STORE)
     try:
         made = Switch(where, read_budget(budget), str(Path(settings).absolute()) if settings else "")
         opened(made).open()
+        loaded = opened(made).engine.wired.loaded
+        if not (loaded.store_place or loaded.settings.store.adapter):
+            raise ConfigError(f"{settings} names no store, so nothing would be kept: set store.path there")
     except SquidbotError as error:
         raise click.ClickException(str(error)) from error
     write(folder / SWITCH, made)

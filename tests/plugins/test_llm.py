@@ -294,6 +294,11 @@ def test_settings_and_wrong_ones_are_said(off: OpenProgram) -> None:
     assert "squidbot is on, but can't work: " in command("status").output
     made = command("on", "--settings", str(folder / "mine.toml"))
     assert (made.exit_code, "stor" in made.output) == (1, True), "what is wrong with settings is said at once"
+    (folder / "mine.toml").write_text("")
+    made = command("on", "--settings", str(folder / "mine.toml"))
+    assert (made.exit_code, "names no store" in made.output) == (1, True), "nothing would be kept"
+    made = command("on", "--store", "postgresql://agents@127.0.0.1:1/agents")
+    assert (made.exit_code, "127.0.0.1" in made.output, str(folder) in made.output) == (1, True, False), "an address"
     (folder / "broken.db").write_text("this is no database, and never was" * 99)
     made = command("on", "--store", str(folder / "broken.db"))
     assert (made.exit_code, "broken.db" in made.output) == (1, True), "and a store that can't be opened"

@@ -327,7 +327,7 @@ def test_points_that_hermes_can_t_meet_are_documented() -> None:
 def test_the_line_of_the_first_page_switches_squidbot_on(tmp_path: Path) -> None:
     """By hermes's own commands, in a home of its own."""
     (line,) = re.findall(
-        r"^\| .+ \| `'\.\[hermes]'` \| `(.+)` \|$", (ROOT / "docs" / "start.md").read_text("utf-8"), re.MULTILINE
+        r"^\| .+ \| `'\.\[hermes,view]'` \| `(.+)` \|$", (ROOT / "docs" / "start.md").read_text("utf-8"), re.MULTILINE
     )
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     told = {**os.environ, "HERMES_HOME": str(tmp_path), "PATH": path}
