@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.cli.jobs import unread
-from squidbot.cli.memory import owner_name
+from squidbot.cli.memory import others, owner_name
 from squidbot.cli.output import Result, command
 from squidbot.cli.texts import ago, clock, count, event_line, named, parameters, percent, prompt_line, shorter, span
 from squidbot.core.budget import (
@@ -23,12 +24,13 @@ from squidbot.core.budget import (
     shares,
 )
 from squidbot.core.compaction.pressure import marked_fraction
+from squidbot.core.compaction.turn import share_of
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError
 from squidbot.core.memories import NOBODY, Scope, is_from_session
-from squidbot.core.memory.injection import COLD_FACTS, COLD_QUERY_CHARS
+from squidbot.core.memory.injection import COLD_FACTS, COLD_QUERY_CHARS, INDEX, cold_start
 from squidbot.core.memory.injection import memories_in as facts_in
 from squidbot.core.memory.text import COUNTED, counted
-from squidbot.core.messages import Category, Kind
+from squidbot.core.messages import Category, Cost, Kind
 from squidbot.core.notes.extract import sentences
 from squidbot.core.plan import Representation
 from squidbot.core.text import bounded
@@ -89,7 +91,8 @@ class Explanation(NamedTuple):
     @property
     def shown_budget(self) -> list[tuple[str, int, str]]:
         """The lines for people: without those of no tokens."""
-        return [row for row in self.budget if row[1] or row[0] in {"window", "free"}]
+        over = any(name == "too many" and tokens for name, tokens, _ in self.budget)
+        return [row for row in self.budget if row[1] or row[0] == "window" or (row[0] == "free" and not over)]
 
 
 def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Result:
@@ -112,7 +115,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     view, whole, line = room.view, room.view.history.plus(room.whole), session.line
     is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = outlook(session)
-    budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
+    budget, reserve = _budget(room, window, source, compacts=due is not None), room.newest.reserve_under(window)
     reliable = reliability(view.generations, window.parameters_billion)
     facts = {name: cost.bound for name, cost in remembered(view)}
     if first := _first_tokens(seen, view):
@@ -136,7 +139,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "categories": _shares_json(_categories(room, settings.category_weights)),
         "parts": _shares_json(_layout_parts(room, settings.layout)),
         "remembered": {name.replace(" ", "_"): tokens for name, tokens in facts.items()},
-        "facts": _facts(place, seen, view),
+        "facts": _facts(place, seen, room),
         "prompt": prompt_json(_prompt(seen, room.newest.mode)),
         "complexity": reserve.score if reserve else None,
         "pressure": marked_fraction(view, whole, settings),
@@ -224,7 +227,7 @@ def _limit(room: Room) -> int:
     return room.limit_tokens
 
 
-def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, int, str]]:
+def _budget(room: Room, window: ContextWindow, source: str, *, compacts: bool) -> list[tuple[str, int, str]]:
     view, over = room.view, room.overcounted_tokens
     lead, head, history = spent(view.lead).bound, spent(view.head).bound, view.history.bound
     block = {"notes": 0, "users": 0, "older": 0}
@@ -249,7 +252,11 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("older", block["older"], "other messages before the tail"),
         ("tail", view.tail.cost.bound, "newest messages, verbatim"),
         ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
-        ("too many", max(0, room.used_tokens - _limit(room)), "above the limit"),
+        (
+            "too many",
+            max(0, room.used_tokens - _limit(room)),
+            f"above the limit{', so it compacts first' if compacts else ''}",
+        ),
     ]
 
 
@@ -314,15 +321,17 @@ def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     return sum(seen.meter.text(said).bound for notice in notices for said in memory_texts(notice))
 
 
-def _facts(place: OpenStore, seen: SeenSession, view: CurrentView) -> dict[str, Any]:
+def _facts(place: OpenStore, seen: SeenSession, room: Room) -> dict[str, Any]:
     """Return whose facts the session uses, how many there are and are shown, and why others are not."""
-    wired, session_id = place.wired, seen.core.session_id
+    wired, session_id, view = place.wired, seen.core.session_id, room.view
     settings = wired.loaded.settings
     scopes = SCOPE.state(place.store, session_id)
     scope = scopes[-1].scope if scopes else NOBODY
-    head = facts_in(view.plan.sections if view.plan else ())
-    found: dict[str, Any] = {"scope": scope._asdict(), "kept": 0, "in_head": len(head), "after_first": 0}
-    found |= {"answer_first": 0, "why": "", "unread": 0, "learned": wired.remembering.learns_of(scope)}
+    sections = view.plan.sections if view.plan else ()
+    head, named = facts_in(sections), sum(len(one.memories) for one in sections if one.name == INDEX)
+    found: dict[str, Any] = {"scope": scope._asdict(), "kept": 0, "in_head": len(head), "in_index": named}
+    found |= {"after_first": 0, "answer_first": 0, "why": "", "others": [], "unread": 0}
+    found["learned"] = wired.remembering.learns_of(scope)
     try:
         found["unread"] = max((one.last_seq - one.first_seq + 1 for one in unread(place, session_id)), default=0)
         if not settings.memory_of(scope.bot).enabled:
@@ -331,16 +340,16 @@ def _facts(place: OpenStore, seen: SeenSession, view: CurrentView) -> dict[str, 
         if wired.remembering.may_hold():
             memories = wired.remembering.memories(seen.meter, scope, session_id, by_words=True)
             found["kept"] = len(memories.store.listed(memories.view, limit=COUNTED + 1))
-            found |= _first_facts(seen, memories, view.messages) if found["kept"] else {}
+            found |= _first_facts(seen, memories, room, head) if found["kept"] else {"others": [*others(memories)]}
     except SquidbotError as error:
         found["why"] = str(error)
     return found
 
 
-def _first_facts(seen: SeenSession, memories: Memories, messages: int) -> dict[str, Any]:
+def _first_facts(seen: SeenSession, memories: Memories, room: Room, head: frozenset[str]) -> dict[str, Any]:
     """Return how many facts answer a session's first message and are shown after it, and why none is."""
     settings, line = seen.wired.loaded.settings.memory, seen.core.line
-    rows = line.pick(seen.core.session_id, range(min(messages, FIRST_LOOKED)))
+    rows = line.pick(seen.core.session_id, range(min(room.view.messages, FIRST_LOOKED)))
     asked = next((row for row in rows if row.role == "user"), None)
     if asked is None:
         return {"why": "" if settings.in_prompt else "memory.in_prompt = false"}
@@ -352,10 +361,36 @@ def _first_facts(seen: SeenSession, memories: Memories, messages: int) -> dict[s
     if not settings.in_prompt:
         why = "memory.in_prompt = false"
     elif not shown:
-        limit = f"memory.cold_start_tokens = {settings.cold_start_tokens}"
-        is_later = all(one.time > now or is_from_session(one, seen.core.session_id) for one in known)
-        why = ("none answers it", "none was known by then", f"no room: {limit}")[bool(known) + (not is_later)]
+        by_then = [one for one in known if one.time <= now and not is_from_session(one, seen.core.session_id)]
+        new = [one for one in by_then if one.memory_id not in head]
+        why = ("none answers it", "none was known by then", "they are in the head")[bool(known) + bool(by_then)]
+        if new:
+            without = head.union(one.memory_id for one in known if one not in new)
+            why = _no_room(memories, text, now, without, (settings.cold_start_tokens, room))
     return {"after_first": shown, "answer_first": max(shown, len(known)), "why": why}
+
+
+def _no_room(memories: Memories, prompt: str, now: float, without: frozenset[str], limits: tuple[int, Room]) -> str:
+    """Return why no fact is shown after a first message, though some answer it that are not among `without`.
+
+    `limits`: the setting, and the room of the next request.
+    """
+    most, room = limits
+    page = cold_start(memories, prompt, now, without, sys.maxsize, tool="memory")
+    if page is None:
+        return "output of tools is never shown automatically"
+    first, *rest = (one.memory_id for one in page.memories)
+    found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
+    alone = without.union(one.memory_id for one in found if one.memory_id != first)
+    page = cold_start(memories, prompt, now, alone, sys.maxsize, tool="memory") or page
+    limit_tokens = _limit(room) - room.overcounted_tokens
+    tenth, cost = share_of(Cost(limit_tokens, limit_tokens)), page.cost.bound
+    needs = f"{'the first' if rest else 'this fact'} needs about {cost:,}"
+    if tenth < min(most, cost):
+        return f"no room: a tenth of the request is {tenth:,} tokens, {needs}; raise the budget"
+    if most < cost:
+        return f"no room: memory.cold_start_tokens = {most:,} by the settings here, {needs}"
+    return "the program did not show them; by the settings here there is room"
 
 
 def _is_said(part: Part) -> bool:
@@ -512,9 +547,15 @@ def _put_facts(out: Printer, values: Mapping[str, Any]) -> None:
         "no user named, so those of this session alone" if scope.thread else "no user named, so those that all share"
     )
     first = f"{facts['after_first']} of {facts['answer_first']}" if facts["answer_first"] else "none"
-    shown = f"; shown: {facts['in_head']} in the head, {first} after the first message" if kept else ""
+    index = facts["in_index"]
+    head = (
+        f"{facts['in_head']} in the profile, {index} named in the index" if index else f"{facts['in_head']} in the head"
+    )
+    shown = f"; shown: {head}, {first} after the first message" if kept else ""
     because = f" ({why})" if why else ""
     out.say(f"facts: {owner_name(scope) if scope.user else nobody}; {counted(kept)} kept{shown}{because}")
+    for hint in facts["others"]:
+        out.say(hint)
     if number := facts["unread"]:
         jobs = command("session", "jobs", values["session"], "--run")
         out.say(f"{count(number, 'message')} not yet read for facts: {jobs}")

@@ -185,7 +185,7 @@ def _page_of(page: MemoryPage, code: int = 0, of: Memories | None = None) -> Res
     if of is not None and not page.memories:
         whose = owner_name(of.view.scope)
         text += f"\nThese are the facts of {whose}; for others pass --user, --bot, --session or --shared."
-        text = "\n".join((text, *_others(of)))
+        text = "\n".join((text, *others(of)))
     return Result({"memories": [_fact_json(one) for one in page.memories], "text": page.text}, text, code)
 
 
@@ -224,7 +224,7 @@ def _owner(scope: Scope, isolation: Isolation) -> Scope:
     return Scope(scope.tenant, scope.user, thread="" if scope.user else scope.thread, **own)
 
 
-def _others(of: Memories) -> Iterator[str]:
+def others(of: Memories) -> Iterator[str]:
     """Yield who has other facts, the same user and those of the same session first."""
     wanted, isolation = of.view.scope, of.view.isolation
     said = of.store.from_session(wanted.thread) if wanted.thread else ()
@@ -233,9 +233,16 @@ def _others(of: Memories) -> Iterator[str]:
     del counts[_owner(wanted, isolation)]
     own = {scope: scope in near or bool(scope.user and scope.user == wanted.user) for scope in counts}
     for scope in sorted(counts, key=lambda scope: (not own[scope], -counts[scope], scope))[:OTHERS]:
-        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; pass {_options(scope)}"
+        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; {_way(wanted, scope)}"
     if len(counts) > OTHERS:
         yield "Those of others: squidbot memory owners"
+
+
+def _way(wanted: Scope, other: Scope) -> str:
+    """Return how to ask for the facts of another scope than the wanted one."""
+    more = [part for part in _PARTS if getattr(wanted, part) and not getattr(other, part)]
+    is_wider = wanted._replace(**dict.fromkeys(more, "")) == other and not {"user", "thread"}.intersection(more)
+    return f"leave out {' and '.join(f'--{part}' for part in more)}" if is_wider and more else f"pass {_options(other)}"
 
 
 def for_people(text: str) -> str:
@@ -244,6 +251,8 @@ def for_people(text: str) -> str:
     for call, option in _MORE:
         lines[-1] = call.sub(option, lines[-1])
     about = _FRAME.fullmatch(lines[0])
+    if about and about[1] == "no memories" and lines[1:]:  # the next line says so, too
+        return "\n".join(lines[1:])
     return "\n".join([about[1] if about else lines[0], *lines[1:]])
 
 
@@ -490,7 +499,7 @@ def export(*, file: str, files: bool, everyone: bool, **whose: str) -> Result:
             found = [one for one in rows_of_all if files or not one.scope.collection]
         if not found:
             whom = "anyone" if everyone else owner_name(memories.view.scope)
-            complain("; ".join((f"there are no facts of {whom}", *_others(memories))))
+            complain("; ".join((f"there are no facts of {whom}", *others(memories))))
     rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
     if file == "-":
         # The bare facts, with --json too: each line is a JSON object.

@@ -147,8 +147,8 @@ def _started(server: ReportServer, place: str, users: AccessTokens | None, write
                 "read on the way"
             )
         return
-    again = "press Enter for another one, " if sys.stdin.isatty() else ""
-    complain(f"shows {place}, {what}. The address works once: {again}Ctrl-C to end.")
+    again = "Press Enter for another one, " if sys.stdin.isatty() else "Press "
+    complain(f"shows {place}, {what}. The address works once. {again}Ctrl-C to end.")
     if sys.stdin.isatty():
         threading.Thread(target=_offer, args=(server.address,), name="squidbot-addresses", daemon=True).start()
     if not no_browser and _has_browser(os.environ):

@@ -69,6 +69,10 @@ def test_empty_answer_says_whose_facts_it_is_about() -> None:
     assert searched.endswith(f"These are the facts of bot helper, session s1{others}")
     assert run("list", "--shared", "--store", STORE).stdout.endswith(f"These are the facts of all{others}")
     assert "for others" not in run("list", "--user", "ann", "--bot", "helper", "--store", STORE).stdout
+    run("add", "Bob keeps dogs.", "--user", "bob", "--store", STORE)
+    other_bot = run("list", "--user", "bob", "--bot", "helper", "--store", STORE).stdout
+    assert "Facts of user bob: 1; leave out --bot\n" in other_bot
+    assert other_bot.startswith("Nothing is remembered here.\n")
 
 
 def test_empty_answer_names_the_nearest_owners_first() -> None:
@@ -158,9 +162,11 @@ def test_explain_says_whose_facts_a_session_uses_and_why_none_is_shown() -> None
             "scope": None,
             "kept": 0,
             "in_head": 0,
+            "in_index": 0,
             "after_first": 0,
             "answer_first": 0,
             "why": "",
+            "others": [],
             "learned": True,
             "unread": 2,
         }
@@ -170,13 +176,16 @@ def test_explain_says_whose_facts_a_session_uses_and_why_none_is_shown() -> None
             session = engine.session(name, scope=scope)
             session.assemble(asked["content"], tools=[squidbot.memory_tool()])
             session.record(asked)
-    assert explained("a-1")[0]["why"] == "none was known by then"
+    facts, text = explained("a-1")
+    assert facts["why"] == "none was known by then"
     facts, text = explained("a-2")
     assert (facts["scope"]["user"], facts["kept"], facts["in_head"]) == ("ann", 1, 1)
-    assert "0 of 1 after the first message (no room: memory.cold_start_tokens = 10)" in text
+    assert "shown: 1 in the profile, 1 named in the index, 0 of 1 after the first message" in text
+    assert facts["why"] == "they are in the head"
     facts, text = explained("t")
     assert (facts["kept"], facts["learned"]) == (0, False)
     assert "facts: no user named, so those of this session alone; 0 kept" in text
+    assert "Facts of user ann: 1; pass --user ann" in text
     Path("squidbot.toml").write_text(f"{settings}in_prompt = false\n", encoding="utf-8")
     assert explained("a-2")[0]["why"] == "memory.in_prompt = false"
     Path("squidbot.toml").write_text(f"{settings}enabled = false\n", encoding="utf-8")
@@ -195,6 +204,35 @@ def test_explain_counts_the_facts_after_the_first_message() -> None:
     facts, text = explained("s")
     assert (facts["after_first"], facts["answer_first"], facts["why"]) == (1, 1, "")
     assert "facts: user ann; 1 kept; shown: 0 in the head, 1 of 1 after the first message" in text
+
+
+@pytest.mark.parametrize(
+    ("window", "by_program", "here", "why"),
+    [
+        (
+            700,
+            1000,
+            200,
+            r"no room: a tenth of the request is \d\d tokens, this fact needs about \d\d; raise the budget",
+        ),
+        (8000, 10, 10, r"no room: memory.cold_start_tokens = 10 by the settings here, this fact needs about \d\d"),
+        (8000, 10, 200, "the program did not show them; by the settings here there is room"),
+    ],
+)
+def test_explain_names_the_limit_that_keeps_a_fact_out(window: int, by_program: int, here: int, why: str) -> None:
+    """A tenth of the request where it is the smaller limit; else the setting, which the program may have set anew."""
+    Path("squidbot.toml").write_text(f'[store]\npath = "facts.db"\n[memory]\ncold_start_tokens = {here}\n', "utf-8")
+    settings = {"store": {"path": "facts.db"}, "memory": {"cold_start_tokens": by_program}}
+    asked = {"role": "user", "content": "What is the boat called?"}
+    with squidbot.load(settings) as engine:
+        ann = squidbot.Scope(user="ann")
+        fact = squidbot.NewMemory("The boat is called Dora, and lies in the old harbour of Genoa.", trust="user")
+        engine.memories(ann).add(fact, now=1.0)
+        session = engine.session("s", scope=ann, window_tokens=window)
+        session.record(session.assemble(asked["content"]).incoming, "Dora.")
+    facts, _ = explained("s")
+    assert (facts["after_first"], facts["answer_first"]) == (0, 1)
+    assert re.fullmatch(why, facts["why"])
 
 
 def test_fact_of_another_line_is_marked() -> None:

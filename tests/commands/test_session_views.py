@@ -396,7 +396,11 @@ def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[...
     request = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     assert made["due"] == request["event"]
     assert made["due"]["cause"] in {"high-water", "overflow"}
-    assert "the next request will compact: plan " in copied("session", "explain", "support/42").output
+    shown = copied("session", "explain", "support/42").output
+    assert "the next request will compact: plan " in shown
+    assert made["budget"]["too_many"] > 0
+    assert "above the limit, so it compacts first" in shown
+    assert "until the high-water mark" not in shown, "nothing is free"
     assert "it brings a plan change: plan " in copied("session", "show", "support/42", "--request").output
 
 

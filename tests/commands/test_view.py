@@ -67,7 +67,7 @@ def test_it_prints_an_address(store: str) -> None:
     assert process.returncode == 130
     (line,) = err.splitlines()
     assert line.startswith(
-        f"squidbot: shows {Path(store).absolute()}, read only. The address works once: Ctrl-C to end."
+        f"squidbot: shows {Path(store).absolute()}, read only. The address works once. Press Ctrl-C to end."
     )
 
 
@@ -79,7 +79,7 @@ def test_enter_in_the_terminal_gives_a_new_address(store: str) -> None:
         address = r"http://127\.0\.0\.1:[0-9]+/\?token=[\w-]{40,}"
         terminal.expect(address)
         first = terminal.match.group()
-        terminal.expect("press Enter for another one, Ctrl-C to end")
+        terminal.expect("Press Enter for another one, Ctrl-C to end")
         terminal.sendline("")
         terminal.expect(address)
         second = terminal.match.group()
