@@ -340,7 +340,11 @@ def _facts(place: OpenStore, seen: SeenSession, room: Room) -> dict[str, Any]:
         if wired.remembering.may_hold():
             memories = wired.remembering.memories(seen.meter, scope, session_id, by_words=True)
             found["kept"] = len(memories.store.listed(memories.view, limit=COUNTED + 1))
-            found |= _first_facts(seen, memories, room, head) if found["kept"] else {"others": [*others(memories)]}
+            found |= (
+                _first_facts(seen, memories, room, head)
+                if found["kept"]
+                else {"others": [*others(memories, elsewhere=True)]}
+            )
     except SquidbotError as error:
         found["why"] = str(error)
     return found

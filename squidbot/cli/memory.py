@@ -224,8 +224,11 @@ def _owner(scope: Scope, isolation: Isolation) -> Scope:
     return Scope(scope.tenant, scope.user, thread="" if scope.user else scope.thread, **own)
 
 
-def others(of: Memories) -> Iterator[str]:
-    """Yield who has other facts, the same user and those of the same session first."""
+def others(of: Memories, *, elsewhere: bool = False) -> Iterator[str]:
+    """Yield who has other facts, the same user and those of the same session first, and how to see them.
+
+    `elsewhere`: it is said by a command that has no options for the scope.
+    """
     wanted, isolation = of.view.scope, of.view.isolation
     said = of.store.from_session(wanted.thread) if wanted.thread else ()
     near = {_owner(one.scope, isolation) for one in said}
@@ -233,7 +236,8 @@ def others(of: Memories) -> Iterator[str]:
     del counts[_owner(wanted, isolation)]
     own = {scope: scope in near or bool(scope.user and scope.user == wanted.user) for scope in counts}
     for scope in sorted(counts, key=lambda scope: (not own[scope], -counts[scope], scope))[:OTHERS]:
-        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; {_way(wanted, scope)}"
+        way = f"squidbot memory list {_options(scope)}" if elsewhere else _way(wanted, scope)
+        yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; {way}"
     if len(counts) > OTHERS:
         yield "Those of others: squidbot memory owners"
 

@@ -185,7 +185,7 @@ def test_explain_says_whose_facts_a_session_uses_and_why_none_is_shown() -> None
     facts, text = explained("t")
     assert (facts["kept"], facts["learned"]) == (0, False)
     assert "facts: no user named, so those of this session alone; 0 kept" in text
-    assert "Facts of user ann: 1; pass --user ann" in text
+    assert "Facts of user ann: 1; squidbot memory list --user ann" in text
     Path("squidbot.toml").write_text(f"{settings}in_prompt = false\n", encoding="utf-8")
     assert explained("a-2")[0]["why"] == "memory.in_prompt = false"
     Path("squidbot.toml").write_text(f"{settings}enabled = false\n", encoding="utf-8")
