@@ -19,7 +19,7 @@ import click
 from squidbot.bootstrap import wire
 from squidbot.cli.export import new_file
 from squidbot.cli.open_store import is_address, with_store
-from squidbot.cli.output import Result, ResultGroup, limit
+from squidbot.cli.output import Result, ResultGroup, command, limit
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, confirm, count, line
 from squidbot.config import StoreTable, load_settings
@@ -236,7 +236,7 @@ def others(of: Memories, *, elsewhere: bool = False) -> Iterator[str]:
     del counts[_owner(wanted, isolation)]
     own = {scope: scope in near or bool(scope.user and scope.user == wanted.user) for scope in counts}
     for scope in sorted(counts, key=lambda scope: (not own[scope], -counts[scope], scope))[:OTHERS]:
-        way = f"squidbot memory list {_options(scope)}" if elsewhere else _way(wanted, scope)
+        way = command("memory", "list", *shlex.split(_options(scope))) if elsewhere else _way(wanted, scope)
         yield f"Facts of {owner_name(scope)}: {counts[scope]:,}; {way}"
     if len(counts) > OTHERS:
         yield "Those of others: squidbot memory owners"
