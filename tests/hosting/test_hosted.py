@@ -136,7 +136,8 @@ def test_a_tool_call_opens_a_conversation_as_it_was(
 def test_a_budget_that_was_changed_counts_at_once(model: str, closes: bool, tmp_path: Path) -> None:  # noqa: FBT001
     """In an old conversation too, whether or not its model has a name, in one process and in the next."""
     ends = []
-    for budget, tokens in [(8_000, 8_000), (1_000, 1_000), (0.25, 8_192), ("8k", 8_000), (None, 32_768)]:
+    budgets: dict[float | str | None, int] = {8_000: 8_000, 1_000: 1_000, 0.25: 8_192, "8k": 8_000, None: 32_768}
+    for budget, tokens in budgets.items():
         one = hosted(tmp_path / "mem.db", budget)
         talk = one.conversation("a", model)
         talk.before([USER])
