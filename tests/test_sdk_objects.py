@@ -76,11 +76,14 @@ def test_a_program_of_anthropic_s_sdk_has_a_turn_with_tools() -> None:
 
     client = SimpleNamespace(messages=SimpleNamespace(create=create))
     session = squidbot.load({}).session("harbour", form="anthropic.messages")
-    assert program("with_anthropic").turn(client, session, "My boat is called Heron.") == "Aye."
+    made = program("with_anthropic")
+    assert made.turn(client, session, "My boat is called Heron.") == "Aye."
+    assert sent[0]["system"] == made.SYSTEM
+    assert sent[0]["messages"] == [{"role": "user", "content": "My boat is called Heron."}]
     assert sent[1]["messages"][1] == {"role": "assistant", "content": [use]}
     assert sent[1]["messages"][2]["content"][0]["tool_use_id"] == "t1"
-    assembly = session.assemble("Thanks!", tools=session.tools)
-    assert assembly.messages[3] == {"role": "assistant", "content": [said]}
+    assembly = session.assemble("Thanks!", system=made.SYSTEM, tools=session.tools)
+    assert assembly.messages[4] == {"role": "assistant", "content": [said]}
     assert assembly.report.certificate == "anchored"
 
 

@@ -17,6 +17,8 @@ from squidbot.core.redaction import Redactor
 Table = TypeVar("Table")
 # The names of tables, then of a key.
 Place = tuple[str, ...]
+# The keys that stand in no table.
+AT_TOP: Final = ("profile", "prices", "observers", "extensions")
 
 
 def is_a(kind: type, name: str) -> Callable[[object], Any]:
@@ -297,8 +299,11 @@ def _read_table(kind: Any, value: Mapping[str, object], at: tuple[Place, str], w
     path, place = at
     kinds, before = {field.name: field.type for field in dataclasses.fields(kind)}, len(wrong)
     if unknown := sorted(value.keys() - kinds):
-        text = "" if all(meant([one], kinds) for one in unknown) else f", known: {', '.join(kinds)}"
-        sentence = f"unknown key {', '.join(unknown)}{text}{meant(unknown, kinds)}"
+        others = [one for one in unknown if not path or one not in AT_TOP]
+        text = "" if all(meant([one], kinds) for one in others) else f", known: {', '.join(kinds)}"
+        misplaced = ", ".join(one for one in unknown if one not in others)
+        where = f"; put {misplaced} at the top of the file, above the first [table]" if misplaced else ""
+        sentence = f"unknown key {', '.join(unknown)}{text}{meant(others, kinds)}{where}"
         wrong.append(((*path, unknown[0]), f"{sentence} @ {place}"))
     given = {
         name: read_value(one, value[name], ((*path, name), f"{place}.{name}"), wrong)

@@ -208,7 +208,9 @@ class PriceEntry:
 class ModelTable:
     """`[models.<alias>]`: one model; pass the alias to `Engine.session`."""
 
-    context_window: Tokens | None = key(None, "Window: input and output together. Not set: `window.default`.")
+    context_window: Tokens | None = key(
+        None, "Window: input and output together. Not set: the largest that fits, for a file; else `window.default`."
+    )
     max_tokens: Tokens | None = key(None, "Longest answer, for which squidbot keeps room. Not set: 4096.")
     native_context_limit: Tokens | None = expert(None, "Window that the model was trained for; no window is larger.")
     tokenizer: str | None = expert(None, "Its token counter, as `budget.counter`; `provider`: its API counts.")

@@ -935,15 +935,18 @@ class HostRuntime:
         return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or use a model with a larger window")
 
     def _open_session(self, key: _Key) -> Session:
-        """Return a session in the right window; without model and window, in its last one."""
+        """Return a session in the right window; without model and window, as its last one, within the budget."""
         session_id, model, window_tokens, scope = key
         engine = self.engine
         last = WINDOW.newest(engine.wired.store, session_id) if not model and window_tokens is None else None
-        if last is None:
+        if last is None or not last.model:
+            # The last window of a model without a name may come from another budget.
             window_tokens = self._window(model, window_tokens)
-        elif (model := last.model) or self._budget is not None:
-            same = self._budget is None and engine.wired.window(model) == last
-            window_tokens = None if same else last.window_tokens
+        else:
+            model, budget = last.model, self._budget
+            same = budget is None and engine.wired.window(model) == last
+            known = last.window_tokens if budget is None or budget < 1 else min(last.window_tokens, int(budget))
+            window_tokens = None if same else known
         return engine.session(session_id, model=model, window_tokens=window_tokens, form=self._form, scope=scope)
 
     def _window(self, model: str, known: int | None) -> int | None:

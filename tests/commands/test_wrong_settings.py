@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, get_origin
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,8 @@ from squidbot.cli import main
 from squidbot.cli.open_store import with_store
 from squidbot.cli.texts import USAGE
 from squidbot.config import load_settings
+from squidbot.config.checks import AT_TOP
+from squidbot.config.schema import Settings
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,6 +59,18 @@ def test_a_misspelt_key_is_named_with_the_one_that_was_meant(folder: Path) -> No
     said = line(folder, "[pressure]\nstratgy = 'speed'\nqqq = 1\n")
     assert said.startswith("squidbot: unknown key qqq, stratgy, known: strategy, compact_at_fraction, ")
     assert said.endswith("; did you mean strategy? @ squidbot.toml.pressure (line 3)")
+
+
+def test_a_key_that_stands_below_a_table_is_told_its_place(folder: Path) -> None:
+    """TOML takes it for one of the table's; no key of that table is meant."""
+    said = line(folder, "[store]\npath = 'a.db'\nextensions = ['mine']\n")
+    place = "put extensions at the top of the file, above the first [table]"
+    assert said == f"squidbot: unknown key extensions; {place} @ squidbot.toml.store (line 3)"
+    said = line(folder, "[models.claude]\nadaptor = 'anthropic'\nprofile = 'ladder'\n")
+    assert "unknown key adaptor, profile; did you mean adapter?; put profile at the top" in said
+    assert line(folder, "profil = 'ladder'\n").endswith("did you mean profile? @ squidbot.toml (line 1)")
+    plain = [one.name for one in fields(Settings) if not is_dataclass(one.type) and get_origin(one.type) is not dict]
+    assert plain == [*AT_TOP]
 
 
 def test_a_wrong_value_is_named_with_what_would_be_right(folder: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, StoreError
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.plugins.host import MOST_HELD, REQUEST, HostRuntime
 
 if TYPE_CHECKING:
@@ -128,6 +129,41 @@ def test_a_tool_call_opens_a_conversation_as_it_was(
         assert each.conversation("a", "large", window_tokens).session.window == window
         assert store.head("a")[1] == records
         each.close()
+
+
+@pytest.mark.parametrize("model", ["", "m"])
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_budget_that_was_changed_counts_at_once(model: str, closes: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """In an old conversation too, whether or not its model has a name, in one process and in the next."""
+    ends = []
+    budgets: dict[float | str | None, int] = {8_000: 8_000, 1_000: 1_000, 0.25: 8_192, "8k": 8_000, None: 32_768}
+    for budget, tokens in budgets.items():
+        one = hosted(tmp_path / "mem.db", budget)
+        talk = one.conversation("a", model)
+        talk.before([USER])
+        talk.after(REPLY)
+        assert talk.session.window.window_tokens == tokens
+        last = WINDOW.newest(one.engine.wired.store, "a")
+        assert last is not None
+        assert last.window_tokens == tokens, "it is the one that lists show"
+        if closes:
+            one.close()
+        else:
+            ends.append(one)
+    for one in ends:
+        one.close()
+
+
+def test_a_smaller_budget_counts_for_a_tool_call_too(tmp_path: Path) -> None:
+    """It knows no model; a larger budget waits for the next request, which does."""
+    first = hosted(tmp_path / "mem.db", 4_000)
+    first.conversation("a", "m", 9_000).before([USER])
+    first.close()
+    for budget, tokens in [(1_000, 1_000), (8_000, 4_000)]:
+        one = hosted(tmp_path / "mem.db", budget)
+        assert one.conversation("a").session.window.window_tokens == tokens
+        assert one.conversation("a", "m", 9_000).session.window.window_tokens == budget
+        one.close()
 
 
 def test_cuts_that_shorten_nothing_leave_the_window_as_it_was(tmp_path: Path) -> None:

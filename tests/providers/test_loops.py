@@ -95,7 +95,9 @@ def test_a_loop_of_one_s_own_answers_with_tools(name: str, way: str, providers: 
         assert said(session) == ["user", "assistant", "tool", "assistant", ANSWER]
         sent = providers.bodies(LOOPS[name][1])
         assert [len(body["messages"]) for body in sent] == [1, 3]  # type: ignore[arg-type]  # lists
-        assert session.assemble("Thanks!", tools=session.tools).report.certificate == "anchored"
+        system = getattr(made, "SYSTEM", "")
+        assert [body.get("system", "") for body in sent] == [system] * 2
+        assert session.assemble("Thanks!", system=system, tools=session.tools).report.certificate == "anchored"
         assert asked(made, way, name, given, session) == ANSWER  # the provider takes its answer back
     assert providers.refused == []
 
