@@ -82,7 +82,8 @@ def test_the_example_keeps_sessions_and_listens_where_settings_name_it(
     assert "talk" in shown.split("drawers")[0]
     assert "drawers: shared: an extension's" in shown
     checked = run(tmp_path, CLI, "store", "doctor", beside=installed)
-    assert (checked.returncode, checked.stdout.partition("\n")[0]) == (0, "drawers: whole"), (checked.returncode, checked.stdout, checked.stderr)
+    found = (checked.returncode, checked.stdout.partition("\n")[0])
+    assert found == (0, "drawers: whole"), checked.stderr
     assert "an extension keeps this store" in checked.stdout
     settings = run(tmp_path, CLI, "config", beside=installed).stdout
     assert "store.adapter  drawers  (squidbot.toml:2)" in settings
