@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
 from squidbot.adapters.common.threads import COMPUTING, SharedLock, Waiting
@@ -25,7 +25,7 @@ from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
 from squidbot.core.vectors import VectorStore
 from squidbot.wiring.extensions import HookedRedactor, chosen
-from squidbot.wiring.registry import make, store_given, store_name
+from squidbot.wiring.registry import failed, make, store_given, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from squidbot.wiring.registry import Registry
 
 
+Value = TypeVar("Value")
+
 _LOG = logging.getLogger("squidbot")
 # After a failure: a server that is down is not asked again for every fact.
 RETRY_SECONDS = 60.0
@@ -49,18 +51,19 @@ RETRY_SECONDS = 60.0
 class CheckedEmbedder:
     """An embedder that raises squidbot's errors only, and knows the calibration of common models."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, loaded: Loaded) -> None:
         self._embedder = embedder
+        self._spec, self._place = loaded.settings.memory.embedder, f"{loaded.source}.memory.embedder"
 
     @property
     def name(self) -> str:
         """The model."""
-        return self._embedder.name
+        return self._tried(lambda: self._embedder.name)
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        return self._embedder.dimensions
+        return self._tried(lambda: self._embedder.dimensions)
 
     @cached_property
     def even(self) -> float | None:
@@ -78,20 +81,26 @@ class CheckedEmbedder:
         Raises:
             ContextOverflowError: a text is too long for it.
             LLMError: there are no vectors.
+            ConfigError: its code failed.
         """
-        try:
-            with Waiting():
-                return self._embedder.embed(texts)
-        except SquidbotError:
-            raise
-        except Exception as error:
-            raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
+        with Waiting():
+            return self._tried(lambda: self._embedder.embed(texts))
 
     def close(self) -> None:
         """Close the embedder, if it can be closed."""
         close = getattr(self._embedder, "close", None)
         if callable(close):
             close()
+
+    def _tried(self, ask: Callable[[], Value]) -> Value:
+        try:
+            return ask()
+        except SquidbotError:
+            raise
+        except OSError as error:  # of its file, or of its server
+            raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
+        except Exception as error:
+            raise failed("embedder", self._spec, error, self._place) from error
 
 
 class VectorWorker:
@@ -410,7 +419,7 @@ class MemoryService:
         made = self._new_embedder()
         if made is None:
             raise ConfigError(f"no embedder is set; set one @ {self._loaded.source}.memory.embedder")
-        return CheckedEmbedder(made)
+        return CheckedEmbedder(made, self._loaded)
 
     def _failed(self, line: str) -> None:
         _LOG.warning("%s", line)

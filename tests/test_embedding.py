@@ -223,6 +223,32 @@ def test_failing_embedder_is_told_and_tried_again(caplog: pytest.LogCaptureFixtu
     assert "no route" in caplog.text
 
 
+def test_failing_code_of_an_embedder_is_named_with_its_setting() -> None:
+    """Its factory, its name or its vectors: never as a server that can't be reached."""
+
+    class Broken(HashedWords):
+        def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:  # noqa: ARG002  # as the port has it
+            raise RuntimeError("no vectors today")
+
+    class Failing(Vectors):
+        def embedder(self, rest: str) -> Embedder:
+            """Return one that fails, or fail."""
+            return Broken(int(rest))
+
+    said = "the embedder mine:{} failed: {} @ argument.memory.embedder"
+    with squidbot.load({"memory": {"embedder": "mine:8", "index": "mine"}}, extensions=[Failing()]) as engine:
+        store = engine.wired.remembering.store
+        store.add([made_memory("Ann has a beagle.", ANN)])
+        assert [hit.key for hit in store.search("beagle", View(ANN), now=2e9)]
+        meaning = engine.wired.remembering.meaning
+        assert meaning is not None
+        assert meaning.fault == said.format("8", "RuntimeError: no vectors today")
+    with squidbot.load({"memory": {"embedder": "mine:x"}}, extensions=[Failing()]) as engine:
+        with pytest.raises(ConfigError) as refused:
+            engine.wired.embedder()
+        assert str(refused.value) == said.format("x", "ValueError: invalid literal for int() with base 10: 'x'")
+
+
 def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> None:
     """A server that is down is asked once a minute, here sooner."""
     worked, told = threading.Event(), list[str]()

@@ -300,6 +300,17 @@ def test_represent_stands_for_messages_in_the_place_of_a_note() -> None:
         assert "logbook-0.txt" in engine.session("s").expand(str(handle)).text
 
 
+def test_represent_may_quote_marks_of_squidbot() -> None:
+    """Notes have them where they quote a search result; they are shown, but mark nothing."""
+    heard = Heard()
+    quotes = extension(represent=lambda: "<squidbot found: squids>\nSquids.\n</squidbot found>")
+    with loaded(InMemoryStore(), quotes, heard) as engine:
+        *_, last = said(engine.session("s"), 12)
+    assert "(squidbot found: squids>" in text(last)
+    assert "<squidbot found" not in text(last)
+    assert events.DEGRADED not in heard.names
+
+
 def test_should_compact_vetoes_marks_and_asks_where_there_is_none() -> None:
     """What does not fit is shortened all the same; what is asked for has to save enough, and then rests."""
 

@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -35,7 +35,7 @@ from squidbot.cli.texts import (
     span,
     stop,
 )
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
 from squidbot.core.recall.history import hits_of, in_view, resolve
@@ -51,6 +51,7 @@ from squidbot.services.documents import DocumentSources
 from squidbot.services.forget import forget_document, forget_named
 from squidbot.tools.goals import goal_lines
 from squidbot.wiring.claims import wait
+from squidbot.wiring.registry import database, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,11 +121,29 @@ def list_(place: OpenStore, *, under: str | None, limit: int | None) -> Result:
     found.sort(key=lambda one: -(one["last_time"] or 0.0))
     damaged = [f"{one['session']}: {one['damaged']}" for one in found[:most] if one["damaged"]]
     values = {"sessions": found[:most], "total": len(above_of)}
+    none = "" if found else f"no sessions{_whose(place)}"
 
     def put(out: Printer) -> None:
+        if none:
+            out.say(none)
+            return
         _put_list(out, found, above_of, most, MOST_CHILDREN if under is None else most)
 
     return Result(values, put, DAMAGED_DATA if damaged else 0, damaged)
+
+
+def _whose(place: OpenStore) -> str:
+    """Return whose sessions were looked for in a database, and how many other tenants it has; "" for other stores."""
+    loaded = place.wired.loaded
+    if store_name(loaded) != "psycopg":
+        return ""
+    whose = f" of tenant {loaded.settings.store.tenant}" if loaded.settings.store.tenant else " of no tenant"
+    try:
+        with closing(database(loaded)) as server:
+            others = [name for name in server.tenants() if name != (server.tenant or "")]
+    except SquidbotError:  # this role may see one tenant only
+        return whose
+    return f"{whose}; other tenants in this database: {len(others)} (store.tenant)" if others else whose
 
 
 def _family(place: OpenStore, session_id: str, above_of: Mapping[str, str | None]) -> list[str]:
@@ -162,9 +181,6 @@ def _put_list(
     out: Printer, found: Sequence[dict[str, Any]], above_of: Mapping[str, str | None], limit: int, most_children: int
 ) -> None:
     """Put sessions as a tree; `above_of` has the id above each session, also of those that were not read."""
-    if not found:
-        out.say("no sessions")
-        return
     rows = {one["session"]: one for one in found}
     parents = _drawn_parents(rows)
     below = _below(rows, parents)

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, distributions, version
+from importlib.metadata import PackageNotFoundError, distributions, entry_points, version
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,12 +32,13 @@ from squidbot.config.loading import FILE_NAME
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.core.ports import SupportsCalibration
-from squidbot.memory import provider_of, vectors_path
+from squidbot.hookspecs import PROJECT
+from squidbot.memory import CheckedEmbedder, provider_of, vectors_path
 from squidbot.services.agents import AGENTS, Installation, settings_files
 from squidbot.services.install import entries_in
 from squidbot.services.recordings import default_store
 from squidbot.wiring.person import machine_user
-from squidbot.wiring.registry import INDEXES, check_offered, collected, database, store_name
+from squidbot.wiring.registry import INDEXES, check_offered, collected, database, named_adapters, store_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -235,6 +236,7 @@ def status(*, config: str | None, store: str | None, every: bool, check: bool) -
         "store": kept,
         "memory": facts,
         "extensions": [*loaded.settings.extensions],
+        "adapters": _adapters(loaded),
         "observers": [spec.partition(":")[0] for spec in loaded.settings.observers],
         "hook_failure": hook_failure() or None,
         "problems": problems,
@@ -284,9 +286,21 @@ def _put_all(out: Printer, values: dict[str, Any], most: str) -> None:
     out.section("MCP clients", _client_lines(values["clients"], every=True))
     out.section("Packages", _packages_lines(values["packages"]))
     out.section("Store", _store_lines(values["store"], values["memory"]))
-    out.section("Extensions", [f"{key}: {', '.join(values[key]) or 'none'}" for key in ("extensions", "observers")])
+    supplied = [f"{one['name']} ({one['kind']}; from {one['package']} {one['version']})" for one in values["adapters"]]
+    extensions = ", ".join((*values["extensions"], *supplied)) or "none"
+    out.section("Extensions", [f"extensions: {extensions}", f"observers: {', '.join(values['observers']) or 'none'}"])
     for problem in values["problems"]:
         out.say(f"! {problem}", "bold red")
+
+
+def _adapters(loaded: Loaded) -> list[dict[str, str]]:
+    """Return the adapters of installed extensions that the settings name, and the packages that have them."""
+    return [
+        {"name": name, "kind": kind, "package": found.dist.name, "version": found.dist.version}
+        for kind, name in named_adapters(loaded)
+        for found in entry_points(group=PROJECT, name=name)
+        if found.dist is not None
+    ]
 
 
 def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
@@ -654,7 +668,8 @@ def _contents(server: Any) -> str:  # noqa: ANN401  # of an optional package
     if not version:
         return f"no tables in schema {server.schema} yet; the first session makes them, or squidbot store migrate"
     sessions, messages, size_bytes = server.health()
-    text = f"schema {server.schema}, migration {version} of {server.newest}: "
+    tenant = f"tenant {server.tenant}" if server.tenant else "no tenant"
+    text = f"schema {server.schema}, {tenant}, migration {version} of {server.newest}: "
     facts = f", {facts_text(*held)}" if any(held := server.facts()) else ""
     return f"{text}{count(sessions, 'session')}, {count(messages, 'message')}{facts}, {size_bytes:,} bytes"
 
@@ -746,7 +761,8 @@ def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, An
     embedder = wired.embedder()
     if embedder is None:
         return {}
-    model, dimensions, remarks = embedder.name, embedder.dimensions, list[str]()
+    guarded, remarks = CheckedEmbedder(embedder, wired.loaded), list[str]()
+    model, dimensions = guarded.name, guarded.dimensions
     # With so many dimensions it may be the model that is known by a vector, which is not asked for here.
     is_measured = dimensions == KNOWN_DIMENSIONS
     if isinstance(embedder, SupportsCalibration):

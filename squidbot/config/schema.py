@@ -485,7 +485,7 @@ class MemoryTable:
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
     embedder: Vectors = key(
         "none",
-        'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.',
+        'Embedder for search by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias, an extension\'s "NAME:ARGUMENT".',
         alias="embedding_model",
     )
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')

@@ -412,6 +412,7 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
     Raises:
         AssertionError: a promise is broken; the text says which.
     """
+    assert callable(factory), f"pass the class or a factory: got an instance of {type(factory).__name__}"
     embedder = factory()
     assert embedder.name, "an embedder's name is not empty: vectors are kept under it"
     assert embedder.name == factory().name, "a name does not change"
@@ -455,6 +456,9 @@ def _checks_odd(embedder: Embedder) -> None:
             (vector,) = embedder.embed([text])
         except (LLMError, ContextOverflowError):
             continue  # what it refuses is its own affair, so long as it is told in our words
+        except Exception as error:
+            what = f"a vector, LLMError or ContextOverflowError for {text!a:.60}: got {type(error).__name__}: {error}"
+            raise AssertionError(what) from error
         _checks_vector(vector, embedder.dimensions, text)
 
 

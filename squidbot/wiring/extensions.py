@@ -17,6 +17,7 @@ from squidbot.core.messages import Category, Completion, Usage
 from squidbot.core.operations import Operation, unwatched
 from squidbot.core.plan import EXTENDED, Section
 from squidbot.core.redaction import Redactor
+from squidbot.core.view.marks import harmless
 from squidbot.core.view.renderer import fenced
 from squidbot.hookspecs import PRIORITY
 
@@ -283,7 +284,11 @@ class CallHooks:
 
     def represent(self, told: Summary, limit_tokens: int) -> str | None:
         """Return a text to show for messages in place of `told`, within that cost as a bound; None for none."""
-        for name, text in self._each("represent", text_of, summary=told, limit_tokens=limit_tokens):
+
+        def quoted(value: object) -> str | None:  # `told` may quote what squidbot wrote, such as a search result
+            return text_of(harmless(_plain(value)))
+
+        for name, text in self._each("represent", quoted, summary=told, limit_tokens=limit_tokens):
             if self._fits(name, "represent", text, limit_tokens):
                 return text
         return None

@@ -21,7 +21,7 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.config import meant
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.core.ports import OperationObserver
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.hookspecs import PROJECT, hookimpl
@@ -341,7 +341,7 @@ def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, re
     """Return a new adapter.
 
     Raises:
-        ConfigError: the name is unknown, its package is not installed, or another setting is missing.
+        ConfigError: the name is unknown, its package is not installed, another setting is missing, or it failed.
     """
     check_offered(kind, offers, name, source)
     try:
@@ -352,6 +352,16 @@ def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, re
         extra = extra_of(name)
         hint = f"; {missing(extra)}" if extra else ""
         raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}{hint} @ {source}") from error
+    except SquidbotError:
+        raise
+    except Exception as error:
+        spec = f"{name}:{rest}" if kind == "embedder" and rest else name  # others may be given a secret
+        raise failed(kind, spec, error, source) from error
+
+
+def failed(kind: str, spec: str, error: Exception, source: str) -> ConfigError:
+    """Return the error that an extension's adapter failed, in whatever words it says so."""
+    return ConfigError(f"the {kind} {spec} failed: {type(error).__name__}: {str(error)[:200]} @ {source}")
 
 
 def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
@@ -438,15 +448,7 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
         ConfigError: an extension is not installed, can't be imported, or has a hook with a misspelt argument.
     """
     settings = loaded.settings
-    memory = settings.memory
-    named = {store_name(loaded), settings.gpu.probe, memory.provider, memory.index}
-    named |= {spec.partition(":")[0] for spec in settings.observers}
-    named |= {split_spec(spec)[0] for spec in counter_specs(loaded)}
-    named |= {model.adapter for model in settings.models.values() if model.adapter}
-    specs = (settings.summary.llm, memory.llm, memory.embedder)
-    named |= {spec.partition(":")[0] for spec in specs if spec and not settings.model(spec).adapter}
-    known = {"auto", "none", *(name for _, name in ADAPTERS)}
-    for name in sorted({*(named - known), *settings.extensions}):
+    for name in sorted({*(name for _, name in named_adapters(loaded)), *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:
@@ -458,6 +460,21 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
                 f"no extension {name} is installed; install its package, or remove the name @ "
                 f"{loaded.source}.extensions"
             )
+
+
+def named_adapters(loaded: Loaded) -> list[tuple[str, str]]:
+    """Return the adapters that the settings name and squidbot does not have, as (kind, name), without repeats."""
+    settings = loaded.settings
+    memory = settings.memory
+    named = [("store", store_name(loaded)), ("GPU probe", settings.gpu.probe)]
+    named += [("memory provider", memory.provider), ("vector index", memory.index)]
+    named += [("observer", spec.partition(":")[0]) for spec in settings.observers]
+    named += [("counter", split_spec(spec)[0]) for spec in counter_specs(loaded)]
+    named += [("model", model.adapter) for model in settings.models.values() if model.adapter]
+    specs = (("language model", settings.summary.llm), ("language model", memory.llm), ("embedder", memory.embedder))
+    named += [(kind, spec.partition(":")[0]) for kind, spec in specs if spec and not settings.model(spec).adapter]
+    known = {"auto", "none", *(name for _, name in ADAPTERS)}
+    return [pair for pair in dict.fromkeys(named) if pair[1] not in known]
 
 
 def counter_specs(loaded: Loaded) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.common.embeddings import DIMENSIONS, EVEN, FIRST, SENTENCE, known_even
+from squidbot.config import load_settings
 from squidbot.core.errors import LLMError
 from squidbot.core.vectors import unit
 from squidbot.memory import CheckedEmbedder
@@ -58,7 +59,7 @@ def test_other_models_are_not_known() -> None:
 def test_embedder_of_the_settings_is_asked_once_who_it_is() -> None:
     """When it is first needed; a failure is no answer."""
     inner = Running(FIRST)
-    guarded = CheckedEmbedder(inner)
+    guarded = CheckedEmbedder(inner, load_settings({}))
     inner.fails = True
     with pytest.raises(LLMError, match="nobody answers"):
         _ = guarded.even
@@ -76,4 +77,4 @@ class Measured(Running):
 def test_what_an_embedder_says_of_itself_goes_first() -> None:
     """Its maker knows better."""
     inner = Measured(FIRST)
-    assert (CheckedEmbedder(inner).even, inner.asked) == (0.5, [])
+    assert (CheckedEmbedder(inner, load_settings({})).even, inner.asked) == (0.5, [])

@@ -71,6 +71,7 @@ def test_tables_are_made_and_looked_at(run: Callable[..., Result], place: Path, 
     assert run("store", "migrate", "--check").exit_code == 0
     with squidbot.load("squidbot.toml") as engine:
         engine.session("hello").record([{"role": "user", "content": "Where is the walrus?"}])
+    assert "no tenant, migration" in " ".join(run("status").output.split())
     assert "1 session, 1 message, " in " ".join(run("status").output.split())
     assert "walrus" in run("session", "search", "hello", "walrus").output
     assert run("store", "doctor").exit_code == 0
@@ -163,6 +164,11 @@ def test_doctor_looks_at_all_tenants(run: Callable[..., Result], place: Path, po
     for tenant in ("ann", "bob", None):
         with opened(postgresql, schema=schema, tenant=tenant) as store:
             store.append("s", 0, [made_message(0), made_message(1)])
+    settings(place, postgresql, schema=schema, tenant="eve")
+    assert "tenant eve, migration" in " ".join(run("status").output.split())
+    said = "no sessions of tenant eve; other tenants in this database: 3 (store.tenant)"
+    assert said in " ".join(run("session", "list").output.split())
+    settings(place, postgresql, schema=schema, tenant="bob")
     assert run("store", "doctor", "--all-tenants").exit_code == 0
     with connected(postgresql, schema) as operator:
         operator.execute("UPDATE messages SET payload = 'x' WHERE seq = 1 AND tenant = 'ann'")

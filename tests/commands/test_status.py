@@ -221,6 +221,42 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
     assert path.read_bytes() == b"nothing"
 
 
+def test_status_names_the_packages_of_adapters_in_use(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An extension is loaded by the name of its adapter, too."""
+    found = tmp_path / "squidbot_eventlog-1.0.0.dist-info"
+    found.mkdir()
+    (found / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: squidbot-eventlog\nVersion: 1.0.0\n", encoding="utf-8"
+    )
+    (found / "entry_points.txt").write_text("[squidbot]\neventlog = squid_eventlog\n", encoding="utf-8")
+    (tmp_path / "squid_eventlog.py").write_text(
+        "import squidbot\n\n@squidbot.hookimpl\ndef register_adapters(register):\n"
+        "    register.observer('eventlog', lambda rest: type('O', (), {'notify': print})())\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (here / "squidbot.toml").write_text('observers = ["eventlog:secret"]\n', encoding="utf-8")
+    text = " ".join(shown("--all").stdout.split())
+    assert "extensions: eventlog (observer; from squidbot-eventlog 1.0.0)" in text
+    assert "secret" not in text
+
+
+def test_status_says_how_an_embedder_failed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, with its setting: its factory, or what it says of itself."""
+    for make, why in (
+        (lambda rest: HashedWords(int(rest)), "ValueError: invalid literal for int()"),
+        (lambda _: object(), "AttributeError: 'object' object has no attribute 'name'"),
+    ):
+        monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), make)
+        (here / "squidbot.toml").write_text('[memory]\nembedder = "onnxruntime:x"\n', encoding="utf-8")
+        for arguments in ((), ("--all",)):
+            text = " ".join(shown(*arguments, code=1).stdout.split())
+            assert f"the embedder onnxruntime:x failed: {why}" in text
+            assert "squidbot.toml.memory.embedder" in text
+
+
 def test_status_says_what_is_wrong_with_an_embedder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line, and with an exit code: a name that nobody offers, and a package that is missing."""
     (here / "squidbot.toml").write_text('[memory]\nembedder = "nobody"\n', encoding="utf-8")
