@@ -485,7 +485,8 @@ class MemoryTable:
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
     embedder: Vectors = key(
         "none",
-        'Embedder for search by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias, an extension\'s "NAME:ARGUMENT".',
+        'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias, or '
+        "`NAME` or `NAME:ARGUMENT` of an extension.",
         alias="embedding_model",
     )
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
