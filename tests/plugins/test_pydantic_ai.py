@@ -136,7 +136,8 @@ def test_the_schema_of_the_output_is_counted(tmp_path: Path) -> None:
 def test_requests_after_squidbots_own_tool_are_known(tmp_path: Path) -> None:
     """`squidbot session log` shows each request beside its answer, with its budget."""
     squid = Squidbot(tmp_path / "mem.db", budget=2_000)
-    Agent(TestModel(call_tools=["memory_search"]), capabilities=[squid]).run_sync("Which paint?", conversation_id=CHAT)
+    agent = Agent(TestModel(call_tools=["memory_search"]), capabilities=[squid])
+    asyncio.run(agent.run("Which paint?", conversation_id=CHAT))
     squid.hosted.close()
     ran = CliRunner().invoke(commands, ["session", "log", CHAT, "--store", str(tmp_path / "mem.db"), "--json"])
     (turn,) = json.loads(ran.output)["turns"]
@@ -151,7 +152,7 @@ def test_guesses_of_test_models_are_no_usage(tmp_path: Path, *, is_wrapped: bool
     squid = Squidbot(tmp_path / "mem.db", budget=2_000)
     agent = Agent(WrapperModel(model) if is_wrapped else model, capabilities=[squid])
     for number in range(3):
-        agent.run_sync(f"Part {number}: " + "I do not go. " * 30, conversation_id=CHAT)
+        asyncio.run(agent.run(f"Part {number}: " + "I do not go. " * 30, conversation_id=CHAT))
     recorded = squid.hosted.engine.wired.store.records(CHAT, "request")
     assert recorded
     assert not any(map(usage_of, recorded))
