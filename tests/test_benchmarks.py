@@ -76,6 +76,7 @@ def test_benchmarks_measure_what_is_named_or_every_part(run: Ran) -> None:
         assert any(value for value in values) or part["remarks"] == [NOT_MEASURED]
 
 
+@pytest.mark.slow
 def test_recorded_sessions_are_scored_under_each_strategy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The example, beside other managers: a row each, the front drawn, most own words kept, none over."""
     figures = tmp_path / "figures.json"
