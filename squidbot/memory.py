@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.adapters.common.embeddings import known_even
 from squidbot.adapters.common.threads import COMPUTING, SharedLock, Waiting
@@ -20,7 +20,7 @@ from squidbot.core.memories import NOBODY, Scope, View
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.view import Memories
 from squidbot.core.operations import unwatched
-from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
+from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch, SupportsSessions
 from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
 from squidbot.core.vectors import VectorStore
@@ -190,21 +190,13 @@ def vectors_path(path: str, model: str) -> str:
     return f"{path}.{re.sub('[^A-Za-z0-9_-]+', '-', model)[:NAME_CHARS]}-{digest}.vectors"
 
 
-@runtime_checkable
-class SessionLister(Protocol):
-    """An optional part of a store: it can list its sessions."""
-
-    def sessions(self) -> list[tuple[str, int]]:
-        """Return the sessions of a store, each with its number of messages."""
-
-
 def sessions_of(store: object) -> list[tuple[str, int]]:
     """Return (id, number of messages) of every session of a store, oldest first.
 
     Raises:
         StoreError: the store can't list its sessions, or failed.
     """
-    if not isinstance(store, SessionLister):
+    if not isinstance(store, SupportsSessions):
         raise StoreError("this store cannot list its sessions; it has no method `sessions`")
     return store.sessions()
 
@@ -221,7 +213,7 @@ def retract(
     sessions: list[str] = []
     if isinstance(store, SupportsRecordSearch):
         sessions = store.sessions_with(INJECTION.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
-    elif isinstance(store, SessionLister):
+    elif isinstance(store, SupportsSessions):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:
         try:

@@ -19,8 +19,8 @@ from squidbot.cli.output import JSON_OPTION, print_json
 from squidbot.cli.texts import ANSWER_IS_NO, INTERRUPTED, USAGE
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import HistoryIsolation, Scope
+from squidbot.core.ports import SupportsSessions
 from squidbot.engine import load
-from squidbot.memory import SessionLister
 from squidbot.services.forget import WrittenFile, note_written
 from squidbot.wiring.person import machine_user
 
@@ -128,7 +128,7 @@ def _numbers(store: Store, first: str) -> Iterator[int]:
     called = re.compile(
         rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(HistoryIsolation))}):.*)?", re.DOTALL
     )
-    for session_id, _ in store.sessions() if isinstance(store, SessionLister) else ():
+    for session_id, _ in store.sessions() if isinstance(store, SupportsSessions) else ():
         if found := called.fullmatch(session_id):
             yield int(found[1] or 1)
 

@@ -44,11 +44,12 @@ from squidbot.core.view.renderer import is_note, is_user_part, spent
 from squidbot.display import outlook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.cli.open_store import OpenStore, SeenSession, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.compaction.turn import Room
+    from squidbot.core.memory.text import MemoryPage
     from squidbot.core.memory.view import Memories
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Segment
@@ -352,41 +353,42 @@ def _facts(place: OpenStore, seen: SeenSession, room: Room) -> dict[str, Any]:
 
 def _first_facts(seen: SeenSession, memories: Memories, room: Room, head: frozenset[str]) -> dict[str, Any]:
     """Return how many facts answer a session's first message and are shown after it, and why none is."""
-    settings, line = seen.wired.loaded.settings.memory, seen.core.line
-    rows = line.pick(seen.core.session_id, range(min(room.view.messages, FIRST_LOOKED)))
+    settings, line, session_id = seen.wired.loaded.settings.memory, seen.core.line, seen.core.session_id
+    off = "" if settings.in_prompt else "memory.in_prompt = false"
+    rows = line.pick(session_id, range(min(room.view.messages, FIRST_LOOKED)))
     asked = next((row for row in rows if row.role == "user"), None)
     if asked is None:
-        return {"why": "" if settings.in_prompt else "memory.in_prompt = false"}
+        return {"why": off}
     shown = sum(len(memories_in(text)) for text in memory_texts(asked.notice or ""))
     text = seen.wired.codecs[asked.codec].decode(asked.payload).text
     now = time.time() if asked.time is None else asked.time
     known = memories.relevant(text[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
-    why = ""
-    if not settings.in_prompt:
-        why = "memory.in_prompt = false"
-    elif not shown:
-        by_then = [one for one in known if one.time <= now and not is_from_session(one, seen.core.session_id)]
-        new = [one for one in by_then if one.memory_id not in head]
-        why = ("none answers it", "none was known by then", "they are in the head")[bool(known) + bool(by_then)]
-        if new:
-            without = head.union(one.memory_id for one in known if one not in new)
-            why = _no_room(memories, text, now, without, (settings.cold_start_tokens, room))
-    return {"after_first": shown, "answer_first": max(shown, len(known)), "why": why}
+    found = {"after_first": shown, "answer_first": max(shown, len(known))}
+    if off or shown:
+        return found | {"why": off}
+    by_then = [one for one in known if one.time <= now and not is_from_session(one, session_id)]
+    new = frozenset(one.memory_id for one in by_then) - head
+    if not new:
+        words = ("none answers it", "none was known by then", "they are in the head")
+        return found | {"why": words[bool(known) + bool(by_then)]}
+    ids = [one.memory_id for one in known]
+
+    def page_of(wanted: frozenset[str]) -> MemoryPage | None:
+        return cold_start(memories, text, now, head.union(ids) - wanted, sys.maxsize, tool="memory")
+
+    return found | {"why": _no_room(page_of, new, settings.cold_start_tokens, room)}
 
 
-def _no_room(memories: Memories, prompt: str, now: float, without: frozenset[str], limits: tuple[int, Room]) -> str:
-    """Return why no fact is shown after a first message, though some answer it that are not among `without`.
+def _no_room(page_of: Callable[[frozenset[str]], MemoryPage | None], new: frozenset[str], most: int, room: Room) -> str:
+    """Return why no fact is shown after a first message, though those of `new` answer it.
 
-    `limits`: the setting, and the room of the next request.
+    `page_of` writes facts as they would be shown. `most`: the setting, in tokens. `room`: that of the next request.
     """
-    most, room = limits
-    page = cold_start(memories, prompt, now, without, sys.maxsize, tool="memory")
+    page = page_of(new)
     if page is None:
         return "output of tools is never shown automatically"
     first, *rest = (one.memory_id for one in page.memories)
-    found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
-    alone = without.union(one.memory_id for one in found if one.memory_id != first)
-    page = cold_start(memories, prompt, now, alone, sys.maxsize, tool="memory") or page
+    page = page_of(frozenset({first})) or page
     limit_tokens = _limit(room) - room.overcounted_tokens
     tenth, cost = share_of(Cost(limit_tokens, limit_tokens)), page.cost.bound
     needs = f"{'the first' if rest else 'this fact'} needs about {cost:,}"

@@ -18,13 +18,14 @@ from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.plan import PlanRecord
+from squidbot.core.ports import SupportsSessions
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lineage import BELOW, CALLER, Lineage, above, children_of, parent_of
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import spelled
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
-from squidbot.memory import SessionLister, provider_of, sessions_of
+from squidbot.memory import provider_of, sessions_of
 from squidbot.services.recordings import default_store
 from squidbot.wiring.registry import database, store_name
 
@@ -319,7 +320,7 @@ class OpenStore:
         known = set[str]()
         with suppress(DamagedStoreError):
             known = {one.other for one in children_of(self.store, session_id)}
-        every = dict(self.sessions()) if isinstance(self.store, SessionLister) else dict.fromkeys(sorted(known), 0)
+        every = dict(self.sessions()) if isinstance(self.store, SupportsSessions) else dict.fromkeys(sorted(known), 0)
         return [name for name in every if name in known or above(name, every.__contains__) == session_id]
 
     def parent(self, session_id: str) -> Lineage | None:

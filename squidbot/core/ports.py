@@ -638,6 +638,21 @@ class SupportsAges(SupportsDrop, Protocol):
 
 
 @runtime_checkable
+class SupportsSessions(Protocol):
+    """An optional part of a store: it lists its sessions. Commands and pages that look at a whole store need it.
+
+    Without it, `session list`, `store copy`, `store sweep` and the like say that they can't list this store.
+    """
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return (id, number of messages) of every session, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+
+@runtime_checkable
 class SupportsKinds(Protocol):
     """An optional part of a store: it lists the kinds of a session's records, so that whole sessions can be copied."""
 

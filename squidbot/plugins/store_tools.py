@@ -11,6 +11,7 @@ from urllib.parse import quote
 from squidbot.core.errors import BudgetError, DamagedStoreError, RecallError, SquidbotError
 from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Cost
+from squidbot.core.ports import SupportsSessions
 from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
@@ -20,7 +21,6 @@ from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, scope_at
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
-from squidbot.memory import SessionLister
 from squidbot.plugins.host import overview, told_of
 from squidbot.plugins.scopes import told_scope
 from squidbot.session import Session
@@ -336,7 +336,7 @@ class StoreTools:
     def _sessions(self) -> list[tuple[str, int]]:
         """Return every conversation with its number of messages, oldest first."""
         store: object = self._wired.store
-        if not isinstance(store, SessionLister):
+        if not isinstance(store, SupportsSessions):
             raise RecallError("this store can't list its conversations; name one")
         return [(name, count) for name, count in store.sessions() if count and self._is_listed(name, count)]
 

@@ -14,6 +14,7 @@ from squidbot.core.ports import (
     SupportsKinds,
     SupportsRecordSearch,
     SupportsSearchAcross,
+    SupportsSessions,
     TranscriptStore,
 )
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, at_once, closed_after, made_message, made_summary, refuses
@@ -198,6 +199,17 @@ def _checks_kinds(store: TranscriptStore) -> None:
     assert store.kinds("s") == due, f"each kind is there with its number of records: got {store.kinds('s')!a:.200}"
 
 
+def _checks_sessions(store: TranscriptStore) -> None:
+    if not isinstance(store, SupportsSessions):
+        return
+    assert store.sessions() == [], "a new store lists no session"
+    store.append("second", 0, [made_message(0)])
+    store.append("a", 0, [made_message(0), made_message(1)])
+    store.append("second", 1, [made_message(1), made_message(2)])
+    found = store.sessions()
+    assert found == [("second", 3), ("a", 2)], f"each is listed once, oldest first, with its messages: got {found}"
+
+
 ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals, _checks_drop, _checks_ages)
 
 
@@ -342,7 +354,7 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     for check in (
         _checks_order, _checks_round_trip, _checks_texts, _checks_conflicts, _checks_seqs, _checks_ranges, _checks_pick,
         _checks_newest, _checks_records, _checks_atomicity, _checks_unknown, _checks_ids, _checks_refused_ids,
-        _checks_kinds, *SEARCH_CHECKS, *ERASURE_CHECKS,
+        _checks_kinds, _checks_sessions, *SEARCH_CHECKS, *ERASURE_CHECKS,
     ):  # fmt: skip
         with closed_after(factory()) as store:
             check(store)
