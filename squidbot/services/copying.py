@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import FactRow, is_same
 from squidbot.core.ports import SupportsAges, SupportsFactCopies, SupportsKinds
+from squidbot.core.text import count
 from squidbot.core.vectors import VectorStore, unpacked
 from squidbot.memory import provider_of, sessions_of
 from squidbot.services import forget
@@ -34,6 +35,10 @@ DIGEST_BITS: Final = 128
 
 class _DifferenceError(Exception):
     """The target has something else of a session than the source; the text says what."""
+
+
+class _AheadError(_DifferenceError):
+    """The target has all that the source has of a session, and more; the text says how much, and what to do."""
 
 
 class CopiedRows(NamedTuple):
@@ -203,35 +208,40 @@ class _Copying:
             self.done[name] = self._copied(name)
         except DamagedStoreError as error:
             self.failed[name], self.damaged = str(error), True
+        except _AheadError as error:
+            self.failed[name] = str(error)
         except _DifferenceError as error:
             self.failed[name] = f"{error}; to copy it again, forget it there first"
 
     def _copied(self, name: str) -> tuple[tuple[int, int], CopiedRows]:
         head, new = self._source.head(name), self.done[name][1].new if name in self.done else 0
-        self._compare(name)
+        self._check_part(name)
         new += self._add(name, head[0])
         rows = rows_of(self._source, name)
         if rows != rows_of(self._target, name) and self._source.head(name) == head:
             raise _DifferenceError("what the two return of it differs")
         return head, rows._replace(new=new)
 
-    def _compare(self, name: str) -> None:
+    def _check_part(self, name: str) -> None:
         """Check, before anything is written, that the target has a part of the same.
 
         Raises:
+            _AheadError: it has more than the source.
             _DifferenceError: it has something else.
         """
-        source, target = self._source, self._target
-        there = target.head(name)[0]
-        for first in range(0, there, PAGE_ROWS):
-            place = name, first, min(first + PAGE_ROWS, there) - 1
-            if source.read(*place) != target.read(*place):
-                raise _DifferenceError(f"the target has other messages of it behind m{first}")
-        for kind, count in kinds_of(target, name).items():
-            if source.records(name, kind)[:count] != target.records(name, kind):
-                raise _DifferenceError(f"the target has other records of it, of kind {kind!a:.40}")
-        if {*target.for_range(name, 0, END)} - {*source.for_range(name, 0, END)}:
-            raise _DifferenceError("the target has other notes of it")
+        try:
+            _compare(self._source, self._target, name)
+        except _DifferenceError as difference:
+            try:
+                _compare(self._target, self._source, name)
+            except _DifferenceError:
+                raise difference from None
+            more = self._target.head(name)[0] - self._source.head(name)[0]
+            has = f"{count(more, 'message')} more" if more else "more records or notes"
+            raise _AheadError(
+                f"the target has {has}, and all that the source has: the session went on there; "
+                "to bring it here, copy again with FROM and TO swapped"
+            ) from None
 
     def _add(self, name: str, messages: int) -> int:
         """Add to the target what it lacks of the first messages, and of all records and summaries; return how much."""
@@ -255,6 +265,24 @@ class _Copying:
             target.put(*summaries)
             new += len(summaries)
         return new
+
+
+def _compare(source: Store, target: Store, name: str) -> None:
+    """Check that the target has a part of what the source has of a session.
+
+    Raises:
+        _DifferenceError: it has something else.
+    """
+    there = target.head(name)[0]
+    for first in range(0, there, PAGE_ROWS):
+        place = name, first, min(first + PAGE_ROWS, there) - 1
+        if source.read(*place) != target.read(*place):
+            raise _DifferenceError(f"the target has other messages of it behind m{first}")
+    for kind, stored in kinds_of(target, name).items():
+        if source.records(name, kind)[:stored] != target.records(name, kind):
+            raise _DifferenceError(f"the target has other records of it, of kind {kind!a:.40}")
+    if {*target.for_range(name, 0, END)} - {*source.for_range(name, 0, END)}:
+        raise _DifferenceError("the target has other notes of it")
 
 
 def copy_facts(source: SupportsFactCopies, target: SupportsFactCopies) -> CopiedFacts:

@@ -269,6 +269,24 @@ def test_session_that_differs_is_named(places: Places, other: str) -> None:
         assert {"a", "c"} < after.keys()
 
 
+def test_target_that_is_ahead_is_told_from_one_that_differs(places: Places) -> None:
+    """The session only went on there: the error says by how much, and how to get it. Nothing is to be forgotten."""
+    with at(places.source) as engine:
+        said(engine, "a", "b")
+    places.copied()
+    with at(places.target) as engine:
+        said(engine, "a", "a", "a", text="It went on.")
+        engine.session("b").pin_text("goal", "Be kind.")
+    result = places.run()
+    assert result.exit_code == 1
+    assert "a: the target has 3 messages more, and all that the source has: the session went on there" in result.output
+    assert "b: the target has more records or notes, and all that the source has" in result.output
+    assert "to bring it here, copy again with FROM and TO swapped" in result.output
+    assert "forget it" not in result.output
+    assert Places(places.target, places.source).copied()["new"] > 3
+    assert places.run().exit_code == 0
+
+
 def test_target_with_other_sessions_is_refused(places: Places) -> None:
     """Before anything is copied."""
     with at(places.source) as engine:
