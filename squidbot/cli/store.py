@@ -1,4 +1,4 @@
-"""`squidbot store`: checks and copies of a store, and its exchanges as files of WorkspaceAI; `import`."""
+"""`squidbot store`: checks and copies of a store, and its exchanges as files, one for each model; `import`."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ def _backed_up_model(place: OpenStore, target: str, model: str) -> Result:
     return Result(values, f"{target}: {model or 'no model'}: {count(file.exchanges, 'exchange')}", 0, (), _left(done))
 
 
-# -- files of WorkspaceAI, one for each model ------------------------------------------------------------------
+# -- files of exchanges, one for each model, in WorkspaceAI's form ------------------------------------------------
 
 models_option = click.option(
     "--model", "models", metavar="NAME", multiple=True, help="Only this model; repeat it for several."
@@ -363,9 +363,10 @@ def export(  # noqa: PLR0913  # an argument for each option
     dry_run: bool,
     version: str,
 ) -> Result:
-    """Write all sessions into FOLDER, one file for each model, in WorkspaceAI's form 3.0 (or 1.0).
+    """Write all sessions into FOLDER as JSON, one file for each model; `squidbot import` reads them back.
 
-    Exit code 1: a file failed; the others are written.
+    A file has questions and answers without tool calls, in version 3.0 (or 1.0) of WorkspaceAI's form. To copy
+    everything, use `squidbot store copy`. Exit code 1: a file failed; the others are written.
     """
     if version == "2.0":
         raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
