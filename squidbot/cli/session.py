@@ -72,8 +72,10 @@ ID_CHARS, LEAST_ID_CHARS, SNIPPET_CHARS = 28, 12, 190
 LISTED = 30
 # How many sessions below one are listed, and how far they are indented, in characters.
 MOST_CHILDREN, MOST_INDENT = 3, 12
-COLUMNS = ("messages", "begun", "newest", "requests", "tokens", "plan", "window", "model")
-# The columns that a narrower page leaves out, the first ones first.
+COLUMNS = ("project", "messages", "begun", "newest", "requests", "tokens", "plan", "window", "model")
+# Of a project's path, the end is shown.
+PROJECT_CHARS = 20
+# The columns that a narrower page leaves out, the first ones first, behind those that are empty.
 SPARED = ("begun", "requests", "window", "model")
 NEXT, END = "next", 10**12
 _RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
@@ -107,7 +109,8 @@ for inner in (export, forget, jobs, log):
 def list_(place: OpenStore, *, under: str | None, limit: int | None) -> Result:
     """List the sessions of a store, the newest first.
 
-    Below a session stand those that continue it, and those of agents that it called. tokens: the size of the newest
+    Below a session stand those that continue it, and those of agents that it called. project: the folder that a coding
+    agent worked in, or the end of its path. tokens: the size of the newest
     request, an upper bound. plan: the current plan, and why it was made. window: tokens of input and output together,
     with the model that the session last used.
     """
@@ -189,8 +192,9 @@ def _put_list(
     hidden = Counter(_nearest(name, every, chosen) for name in every if name not in chosen)
     now = time.time()
     lines = [_list_row(rows, hidden, *line, now) for line in _lines(below, chosen, hidden)]
-    kept = ["session", *COLUMNS]
-    for name in SPARED:
+    empty = [name for name in COLUMNS if all(one[name] in {None, ""} for one in lines)]
+    kept = ["session", *(name for name in COLUMNS if name != "project" or name not in empty)]
+    for name in dict.fromkeys(name for name in (*empty, *SPARED) if name in kept):
         if out.fits([{name: one[name] for name in kept} for one in lines]):
             break
         kept.remove(name)
@@ -285,6 +289,7 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
     way = f" ({shorter(one['way'], LEAST_ID_CHARS)})" if one["way"] not in {None, BELOW} else ""
     plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
     values = (
+        one["project"] and _project_end(one["project"]),
         one["messages"],
         short_ago(one["first_time"], now),
         short_ago(one["last_time"], now),
@@ -296,6 +301,14 @@ def _list_row(  # noqa: PLR0913, PLR0917  # a line of the tree
     )
     room = max(LEAST_ID_CHARS, ID_CHARS - len(lead) - len(way))
     return {"session": f"{lead}{shorter(shown, room)}{way}", **dict(zip(COLUMNS, values, strict=True))}
+
+
+def _project_end(path: str) -> str:
+    """Return a project's path; of a long one, the end, from a folder's name on if there is one."""
+    if len(path) <= PROJECT_CHARS:
+        return path
+    end = path[1 - PROJECT_CHARS :]
+    return f"…{end[max(0, end.find('/')) :]}"
 
 
 # -- show, explain ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+import squidbot
 from squidbot.cli import main
 from squidbot.testing.claude_code import ClaudeTranscript
 
@@ -126,6 +127,26 @@ def test_project_and_time_choose(home: Path, called: Called) -> None:
     wrong = called("import", "claude-code", "--since", "yesterday")
     assert wrong.exit_code == 2
     assert "write 2026-11-30, 30d, 12w or 36h" in wrong.output
+
+
+@pytest.mark.parametrize("columns", [80, 100, 140])
+def test_the_list_of_sessions_names_their_projects(
+    home: Path, called: Called, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """Each line has its project, by the end of its path where that is long; without imported sessions, none has."""
+    _talk(home, session="a" * 36, cwd="/work/app")
+    _talk(home, session="b" * 36, cwd="/home/somebody/src/sources/of-my-own/parser")
+    monkeypatch.setattr("squidbot.cli.printer.PIPE_COLUMNS", columns)
+    called("import", "claude-code", "--store", "p.db")
+    head, *lines = called("session", "list", "--store", "p.db").output.splitlines()
+    assert head.split()[:2] == ["session", "project"]
+    assert "messages" in head
+    assert ("window" in head) == (columns > 100)
+    assert max(map(len, lines)) <= columns
+    assert sorted(line.split()[1] for line in lines) == ["/work/app", "…/of-my-own/parser"]
+    with squidbot.load({"store": {"path": "own.db"}}) as engine:
+        engine.session("talk").record({"role": "user", "content": "Hello"})
+    assert "project" not in called("session", "list", "--store", "own.db").output
 
 
 def test_secrets_are_redacted_where_that_is_asked_for(home: Path, called: Called) -> None:
