@@ -25,7 +25,7 @@ from squidbot.core.text import read_iso_time
 from squidbot.core.transcript.recordings import RECORDED, keys_of, message_key, session_name
 from squidbot.memory import sessions_of
 from squidbot.services.exchange import imported
-from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, recording_of
+from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, is_within, recording_of
 from squidbot.wiring.claims import wait
 from squidbot.wiring.person import machine_user
 
@@ -195,7 +195,7 @@ class _RecordingsImport:
         """Import what `find` returns; with `watches` again and again, until Ctrl-C."""
         is_new = "://" not in self.place and not Path(self.place).exists()
         if self.dry_run and is_new:
-            self._count(find(), set())
+            self._count(find(), set(), lambda one: not self._project or is_within(one.recording.project, self._project))
             return
         if is_new:
             make_folder(Path(self.place).absolute().parent)
@@ -203,7 +203,7 @@ class _RecordingsImport:
             importer = self._importer(place)
             if self.dry_run:
                 every = (RECORDED.all(place.store, name) for name, _ in sessions_of(place.store))
-                self._count(find(), {key for each in every for key in keys_of(each)})
+                self._count(find(), {key for each in every for key in keys_of(each)}, importer.is_wanted)
                 return
             self._import(importer, find(), importer.runs(name for name, _ in sessions_of(place.store)))
             if watches:
@@ -261,7 +261,9 @@ class _RecordingsImport:
                         if one.new:
                             click.echo(f"{one.session}: {count(one.new, 'new message')}")
 
-    def _count(self, found: Sequence[_Found], known: AbstractSet[str]) -> None:
+    def _count(
+        self, found: Sequence[_Found], known: AbstractSet[str], is_wanted: Callable[[ImportedRecording], bool]
+    ) -> None:
         """Count what an import would store."""
         with bar("reading recordings") as tick:
             for number, (reader, path) in enumerate(found, 1):
@@ -275,7 +277,8 @@ class _RecordingsImport:
                     one = ImportedRecording(str(path), session_name(session.agent, session.id), recording_of(session))
                     one.new, one.known = len(new), len(session.messages) - len(new)
                     one.unread.update(session.unread)
-                    self.done.append(one)
+                    if is_wanted(one):
+                        self.done.append(one)
                 tick(number, len(found))
 
 

@@ -208,7 +208,7 @@ class RecordingImporter:
             done = ImportedRecording(str(path), name, self._recording_of(session))
             done.unread.update(session.unread)
             names[session.id] = done.session
-            if not self._is_wanted(done):
+            if not self.is_wanted(done):
                 continue
             try:
                 self._write(session, (run, end), done, is_whole=not start.offset)
@@ -224,8 +224,12 @@ class RecordingImporter:
         recording = recording_of(session)
         return recording._replace(title=self.redacted(recording.title)) if self.redacted else recording
 
-    def _is_wanted(self, done: ImportedRecording) -> bool:
-        """Return whether a session is of the project that is imported: as it began, wherever the agent went since."""
+    def is_wanted(self, done: ImportedRecording) -> bool:
+        """Return whether a session is of the project that is imported: as it began, wherever the agent went since.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
         if not self.project:
             return True
         stored = RECORDING.newest(self.store, done.session)

@@ -112,6 +112,17 @@ def test_a_dry_run_counts_and_writes_nothing(home: Path, called: Called) -> None
     assert _sessions(called("import", "claude-code", "--json")) == [(SESSION, 1, 0)]
 
 
+def test_a_dry_run_counts_the_wanted_project_alone(home: Path, called: Called) -> None:
+    """As the import itself, without a store and beside one."""
+    _talk(home, session="a" * 8, cwd="/work/app")
+    talk = _talk(home, session="b" * 8, cwd="/work/other")
+    wanted = "import", "claude-code", "--project", "/work/app", "--json"
+    assert _sessions(called(*wanted, "--dry-run")) == [("claude-code/aaaaaaaa", 4, 0)]
+    assert _sessions(called(*wanted)) == [("claude-code/aaaaaaaa", 4, 0)]
+    talk.say("Thanks")
+    assert _sessions(called(*wanted, "--dry-run")) == [("claude-code/aaaaaaaa", 0, 4)]
+
+
 def test_project_and_time_choose(home: Path, called: Called) -> None:
     """A folder means what is below it, too; a time is that of the recording's last change."""
     _talk(home, session="a" * 8, cwd="/work/app/sub")
