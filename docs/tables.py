@@ -11,7 +11,7 @@ import click
 
 from squidbot.cli import main
 from squidbot.cli.config import default_of, written
-from squidbot.cli.output import JSON, STORE
+from squidbot.cli.output import CONFIG, JSON, STORE
 from squidbot.config.loading import ALIASES
 from squidbot.config.presets import shipped
 from squidbot.config.schema import Key, Settings, keys_of
@@ -131,7 +131,8 @@ def _usage(name: str, command: click.Command) -> str:
 
 def _is_own(option: click.Option) -> bool:
     """Return whether an option is not one that the page's first table has for all commands."""
-    return not option.hidden and (option.opts, option.help) not in [(one.opts, one.help) for one in (STORE, JSON)]
+    shared = [(one.opts, one.help) for one in (STORE, CONFIG, JSON)]
+    return not option.hidden and (option.opts, option.help) not in shared
 
 
 def _option(option: click.Option, context: click.Context) -> OptionRow:

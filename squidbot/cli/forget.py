@@ -11,7 +11,7 @@ import click
 from squidbot.adapters.common.files import remove, replace
 from squidbot.cli.export import FORMS, texts_of
 from squidbot.cli.open_store import open_store
-from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultCommand
+from squidbot.cli.output import CONFIG_OPTION, STORE_OPTION, TENANT_OPTION, Result, ResultCommand
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import DAMAGED_DATA, clock, confirm, count, event_line, line, seqs, span
 from squidbot.core.errors import StoreError
@@ -133,6 +133,7 @@ def _age(_: click.Context, __: click.Parameter, value: str) -> float:
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @STORE_OPTION
+@CONFIG_OPTION
 def sweep(*, older_than: float, tenant: str | None, dry_run: bool, yes: bool, store: str | None) -> Result:
     """Remove old sessions for good: those that nobody has written to for a time. You cannot undo it.
 

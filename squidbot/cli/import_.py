@@ -13,7 +13,7 @@ import click
 
 from squidbot.adapters.common.files import make_folder
 from squidbot.cli.open_store import open_store
-from squidbot.cli.output import Result, ResultCommand, form_version
+from squidbot.cli.output import CONFIG_OPTION, Result, ResultCommand, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.store import bring_exchanges, dry_run_option, models_option, session_option
 from squidbot.cli.texts import ANSWER_IS_NO, complain, count, left_out
@@ -90,6 +90,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
     metavar="FILE.db",
     help="The store.  [default: for recordings, that of coding agents; for files, that of ./squidbot.toml]",
 )
+@CONFIG_OPTION
 def import_(  # noqa: PLR0913  # an argument for each option
     *,
     what: tuple[str, ...],

@@ -19,7 +19,7 @@ import click
 from squidbot.bootstrap import wire
 from squidbot.cli.export import new_file
 from squidbot.cli.open_store import is_address, with_store
-from squidbot.cli.output import Result, ResultGroup, command, limit
+from squidbot.cli.output import CONFIG_OPTION, Result, ResultGroup, command, config_given, limit
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, confirm, count, line
 from squidbot.config import StoreTable, load_settings
@@ -105,7 +105,7 @@ def _of_users(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         command = click.option("--session", metavar="ID", default="", help=alone)(command)
         command = click.option("--shared", flag_value="yes", default="", help=f"The {what} that all share.")(command)
         person = f"The {what} of this user.  [default: the user of this machine]"
-        return click.option("--user", metavar="USER", default="", help=person)(command)
+        return click.option("--user", metavar="USER", default="", help=person)(CONFIG_OPTION(command))
 
     return gives
 
@@ -138,7 +138,7 @@ def opened(
     """
     options = dict(whose)
     file, scope = options.pop("store", None), _scope(**options)
-    loaded = load_settings()
+    loaded = load_settings(config_given())
     if file:
         loaded = with_store(loaded, file).changed(memory={"path": "", "provider": "auto"})
     name, path = provider_of(loaded)
@@ -169,7 +169,7 @@ def _without_file(store: StoreTable) -> StoreTable:
 
 def _note_written(store: str | None, *files: Path) -> None:
     """Note files of facts beside the named store, or that of the settings, so that `forget` can list them."""
-    loaded = load_settings()
+    loaded = load_settings(config_given())
     path = loaded.settings.store.path if store is None or is_address(store) else store
     is_there = path and Path(loaded.absolute(path)).exists()
     written = f"{loaded.absolute(path)}-written" if path and is_there else ""
@@ -369,6 +369,7 @@ def _found(memories: Memories, memory_id: str) -> Memory:
 
 @memory.command(short_help="Count the facts of each user, bot and session.")
 @click.option("--store", metavar="FILE.db", help="The store of the facts: a file, or postgresql://….")
+@CONFIG_OPTION
 def owners(*, store: str | None) -> Result:
     """Count the facts of each user, bot and session, and show how to pass them to the other commands."""
     with opened({"store": store, "user": "", "shared": "yes", "session": ""}) as (memories, _):
@@ -752,7 +753,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
     """Show the newest journal entries, or those of a day in their order. Exit code 1: there are none."""
     if folder is not None and not any(whose.values()):
         whose["shared"] = "yes"  # the files of the named folder itself
-    book = journal_of(load_settings(), folder, _scope(agent=agent, **whose))
+    book = journal_of(load_settings(config_given()), folder, _scope(agent=agent, **whose))
     read = book.latest(limit or NEWEST, tag=tag, agent_id=agent) if day is None else _of_day(book, day)
     wanted = (entry for entry in read.entries if tag in {"", *entry.tags} and agent in {"", entry.agent_id})
     entries = [*islice(wanted, limit)]

@@ -13,7 +13,7 @@ from squidbot.adapters.gguf import read_header
 from squidbot.adapters.gpus import Machine
 from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.cli.open_store import without_store
-from squidbot.cli.output import Result, ResultGroup, tokens
+from squidbot.cli.output import CONFIG_OPTION, Result, ResultGroup, config_given, tokens
 from squidbot.cli.texts import ANSWER_IS_NO, count
 from squidbot.config import load_settings
 from squidbot.config.checks import AUTO_LAYERS, KvType
@@ -152,6 +152,7 @@ def model() -> None:
 @click.option(
     "--margin", metavar="MIB", type=click.IntRange(0), help="MiB to leave free on each device.  [default: 1536]"
 )
+@CONFIG_OPTION
 @click.option("--verify", is_flag=True, help="Compare with a dry run of llama.cpp; needs llama-cpp-python.")
 def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any) -> Result:  # noqa: ANN401  # options
     """Show how much memory a model needs, where, and the largest window that fits. Nothing is loaded.
@@ -159,7 +160,7 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any
     MODEL is a GGUF file (of several parts, any of them), or an alias of ./squidbot.toml, whose values the options
     override. Exit codes: 1 it does not fit, or its layout is unknown; 4 the file is damaged.
     """
-    loaded, main = load_settings(), Machine().main_memory()
+    loaded, main = load_settings(config_given()), Machine().main_memory()
     asked = _asked(loaded, _alias(loaded, model), model, given)
     if vram:
         # Devices of these sizes, by the rules of CUDA, and the actual main memory.

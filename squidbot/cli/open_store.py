@@ -14,6 +14,7 @@ import click
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.files import has_log
 from squidbot.bootstrap import wire
+from squidbot.cli.output import config_given
 from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, NotFoundError, SquidbotError, StoreError
@@ -453,11 +454,11 @@ def open_store(  # noqa: PLR0913  # how it is opened
 ) -> Iterator[OpenStore]:
     """Yield the store of a file; for `None` that of ./squidbot.toml, else that of coding agents, if there is one.
 
-    Other settings are always from ./squidbot.toml.
+    Other settings are from ./squidbot.toml, or from the file of --config.
 
     Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one. `tenant` goes before that of the
-    settings. `follows`: for long, and by several threads: it shows what others write meanwhile. `config` names another
-    file of settings.
+    settings. `follows`: for long, and by several threads: it shows what others write meanwhile. `config` names
+    another file of settings, for commands without that option.
 
     Raises:
         ConfigError: a setting is wrong, no store is named, or a file has no tenants.
@@ -538,7 +539,7 @@ def with_store(loaded: Loaded, path: str) -> Loaded:
 
 
 def _loaded(path: str | None, config: str | None = None) -> Loaded:
-    loaded = load_settings(config)
+    loaded = load_settings(config or config_given())
     if path is not None:
         return with_store(loaded, path)
     if names_no_store(loaded):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
 
 
-# Where a click context keeps the value of --store.
-STORE_OPTION_VALUE = "squidbot.store"
+# Where a click context keeps the values of --store and --config.
+STORE_OPTION_VALUE, CONFIG_OPTION_VALUE = "squidbot.store", "squidbot.config"
 _MESSAGE = re.compile(r"m?([0-9]{1,12})")
 
 
@@ -67,6 +67,20 @@ STORE = click.Option(
     help="The store: a file, or postgresql://….  [default: that of ./squidbot.toml, else of coding agents]",
 )
 STORE_OPTION = click.option("--store", metavar="FILE.db", help=STORE.help)
+
+
+def _kept(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    context.meta[CONFIG_OPTION_VALUE] = value
+
+
+CONFIG = click.Option(
+    ["--config"],
+    metavar="FILE",
+    expose_value=False,
+    callback=_kept,
+    help="The settings file.  [default: ./squidbot.toml]",
+)
+CONFIG_OPTION = click.option("--config", metavar="FILE", expose_value=False, callback=_kept, help=CONFIG.help)
 TENANT_OPTION = click.option(
     "--tenant", metavar="NAME", help="The tenant of a database whose sessions to use.  [default: store.tenant]"
 )
@@ -83,7 +97,7 @@ class ResultCommand(click.Command):
     def __init__(self, name: str | None, on: str = "", *, writes: bool | str = False, **attrs: Any) -> None:  # noqa: ANN401  # click's own
         """Add the arguments and options of its kind."""
         super().__init__(name, **attrs)
-        self.params = [*([SESSION] if on == "session" else []), *self.params, *([STORE] if on else []), JSON]
+        self.params = [*([SESSION] if on == "session" else []), *self.params, *([STORE, CONFIG] if on else []), JSON]
         self._on, self._writes = on, writes
 
     def invoke(self, ctx: click.Context) -> None:
@@ -125,12 +139,19 @@ def tokens(_: click.Context, param: click.Parameter, value: str | None) -> int |
 
 
 def command(*words: str) -> str:
-    """Return a command line of squidbot for the store of the command that runs; an address is left out."""
+    """Return a command line of squidbot for the store and settings of this command; an address is left out."""
     context = click.get_current_context(silent=True)
     store = context.meta.get(STORE_OPTION_VALUE) if context else None
     # An address may hold a password.
     option = ["--store", store] if store and "://" not in store else []
-    return shlex.join(["squidbot", *words, *option]) + (" --store postgresql://…" if store and not option else "")
+    option += ["--config", config] if (config := config_given()) else []
+    return shlex.join(["squidbot", *words, *option]) + (" --store postgresql://…" if store and "://" in store else "")
+
+
+def config_given() -> str | None:
+    """Return the settings file that the running command was given; `None` for ./squidbot.toml."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(CONFIG_OPTION_VALUE) if context else None
 
 
 def message(_: click.Context, __: click.Parameter, value: str | None) -> int | None:

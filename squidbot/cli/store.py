@@ -15,7 +15,7 @@ from squidbot.adapters.sqlite3 import doctor as rows
 from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.cli.forget import forget_user, sweep
 from squidbot.cli.open_store import file_of, open_store, settings_of
-from squidbot.cli.output import STORE_OPTION, TENANT_OPTION, Result, ResultGroup, form_version
+from squidbot.cli.output import CONFIG_OPTION, STORE_OPTION, TENANT_OPTION, Result, ResultGroup, form_version
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, confirm, count, facts_text, left_out, seqs
 from squidbot.cli.texts import line as shown_line
@@ -77,6 +77,7 @@ store.add_command(sweep)
     "--all-tenants", is_flag=True, help="Read the rows of all tenants of a database, not only of store.tenant."
 )
 @STORE_OPTION
+@CONFIG_OPTION
 def doctor(*, repair: str | None, all_tenants: bool, store: str | None) -> Result:
     """Read every row of a store, and report damage. Exit code 4: something is lost."""
     if store_name(settings_of(store)) == "psycopg":
@@ -178,6 +179,7 @@ def _tenant_lines(values: Mapping[str, Any]) -> Iterator[str]:
 @click.option("--check", is_flag=True, help="Only check whether the tables are of this version; exit code 1 if not.")
 @click.option("--sql", is_flag=True, help="Only print the statements.")
 @STORE_OPTION
+@CONFIG_OPTION
 def migrate(*, check: bool, sql: bool, store: str | None) -> Result:
     """Create the tables in PostgreSQL, or bring them to this version.
 
@@ -283,6 +285,7 @@ def _refuse_backup(loaded: Loaded) -> NoReturn:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @TENANT_OPTION
+@CONFIG_OPTION
 def copy(*, source: str, target: str, tenant: str | None) -> Result:
     """Copy all sessions and facts from one store into another: files, or postgresql://USER@HOST/DATABASE.
 
@@ -420,6 +423,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would c
 @dry_run_option
 @form_version
 @STORE_OPTION
+@CONFIG_OPTION
 def import_older(  # options
     *,
     paths: tuple[str, ...],
