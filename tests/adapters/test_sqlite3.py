@@ -6,9 +6,12 @@ import gc
 import re
 import sqlite3
 import tempfile
+import threading
+import time
 import tracemalloc
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import fields, replace
 from itertools import count
@@ -19,6 +22,7 @@ import pytest
 from hypothesis import settings
 
 from squidbot.adapters.sqlite3 import SqliteStore, rows
+from squidbot.adapters.sqlite3.index import DamagedIndexError, SearchIndex
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
 from squidbot.testing import (
     check_claims,
@@ -239,6 +243,41 @@ def test_a_search_finds_all_while_another_one_makes_the_index(tmp_path: Path, mo
         store.append("s", 0, [made_message(seq, f"tea own{seq}") for seq in range(20)])
         assert [found.seq for found in store.search("s", "own7", 5)] == [7]
     assert not others
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_first_searches_at_once_leave_each_other_their_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, across: bool
+) -> None:
+    """Both miss it; what one of them makes is not dropped by the other while the first reads its name."""
+    newest, both, begun = SearchIndex.newest, threading.Barrier(2), set[str]()
+
+    def slowly(kind: SearchIndex, connection: sqlite3.Connection) -> str:
+        thread = threading.current_thread().name
+        try:
+            name = newest(kind, connection)
+        except DamagedIndexError:
+            if thread not in begun:
+                begun.add(thread)
+                both.wait(10)
+            raise
+        if f"{thread} reads" not in begun:
+            begun.add(f"{thread} reads")
+            time.sleep(0.2)  # the other has the time to do what it shall not
+        return name
+
+    monkeypatch.setattr(SearchIndex, "newest", slowly)
+    with SqliteStore(tmp_path / "s.db") as one, SqliteStore(tmp_path / "s.db") as two:
+        one.append("s", 0, [made_message(seq, f"tea own{seq}") for seq in range(20)])
+
+        def found(store: SqliteStore) -> list[int]:
+            if across:
+                return [each.seq for each in store.search_across(["s"], "own7", 5)]
+            return [each.seq for each in store.search("s", "own7", 5)]
+
+        with ThreadPoolExecutor(2) as threads:
+            assert list(threads.map(found, (one, two))) == [[7], [7]]
+    assert len(begun) == 4
 
 
 @pytest.mark.parametrize("body", [b"\xff\x00\x11", b"\xfe", 7])

@@ -567,6 +567,8 @@ REMOVE_MARK = "DELETE FROM unscrubbed WHERE mark = ?"
 
 READER = "another program is reading an older state of the store"
 DAMAGED_INDEX = "a search index of former times is damaged and can't be removed"
+# A rebuilt index fails again only where another process has replaced it meanwhile, or the file is damaged.
+MOST_RENEWALS = 2
 LATER = "what was forgotten is out of reach, but its bytes are not overwritten yet"
 
 
@@ -890,27 +892,40 @@ class StoreFile:
         except DamagedIndexError:
             return self._renewed(lambda connection: act(connection, False))  # noqa: FBT003
 
-    def _renewed(self, act: Callable[[sqlite3.Connection], Value]) -> Value:
-        """Rebuild the search index and act, in one transaction."""
+    def _renewed(
+        self, act: Callable[[sqlite3.Connection], Value], seen: Sequence[tuple[int, int]] | None = None
+    ) -> Value:
+        """Rebuild the search index and act, in one transaction.
+
+        `seen`: keep an index that is not among these; another process has built it meanwhile.
+        """
+
+        def acted(connection: sqlite3.Connection, *, drops: bool) -> Value:
+            if seen is None or self._index.all(connection) == seen:
+                self._index.renew(connection, drops=drops)
+            return act(connection)
+
         try:
             with self._writing as connection:
-                self._index.renew(connection)
-                return act(connection)
+                return acted(connection, drops=True)
         except DamagedStoreError:  # part of the old one is too damaged to drop
             with self._writing as connection:
-                self._index.renew(connection, drops=False)
-                return act(connection)
+                return acted(connection, drops=False)
 
     def _indexed(self, act: Callable[[], Value]) -> Value:
-        """Do something with the search index; if it is damaged or missing, rebuild it and try once more.
+        """Do something with the search index; if it is damaged or missing, rebuild it and try again.
 
         Raises:
             DamagedStoreError: it can't be rebuilt.
         """
-        try:
+        with suppress(DamagedIndexError):
             return act()
-        except DamagedIndexError:
-            self._renewed(lambda _: None)
+        for _ in range(MOST_RENEWALS):
+            with self._reading as connection:
+                seen = self._index.all(connection)
+            with suppress(DamagedIndexError):
+                return act()  # another process may have built it while the first try was reading
+            self._renewed(lambda _: None, seen)
         try:
             return act()
         except DamagedIndexError as error:
