@@ -72,10 +72,12 @@ class StructlogObserver:
 
 
 def _fields(event: Event) -> dict[str, object]:
-    scope = " ".join(f"{name}={part}" for name, part in event.scope._asdict().items() if part)
     texts = {"session": event.session_id, "cause": event.cause, "lease": event.window_id, "model": event.model}
-    fields: dict[str, object] = {**texts, "scope": scope}
-    fields = {name: value for name, value in fields.items() if value}
+    texts["scope"] = " ".join(f"{name}={part}" for name, part in event.scope._asdict().items() if part)
+    # Ids may hold lone surrogates, which a log in UTF-8 does not take.
+    fields: dict[str, object] = {
+        name: text.encode(errors="backslashreplace").decode() for name, text in texts.items() if text
+    }
     if event.plan_id >= 0:
         fields["plan"] = event.plan_id
     if event.fraction:

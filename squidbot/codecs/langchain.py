@@ -98,13 +98,13 @@ class LangChain(MessageForm):
         return {**sent, "data": {**data, "content": [*_blocks(data.get("content")), {"type": "text", "text": notice}]}}
 
     def _emptied(self, obj: Block, text: str) -> Block:
-        data = _data(obj)
+        data, role = _data(obj), self._role(obj)
         left: Block = {"content": text, "type": obj["type"]}
         if data.get("id"):  # by it the host's list is compared with what is recorded
             left["id"] = data["id"]
         if "tool_call_id" in data:
             left["tool_call_id"] = data["tool_call_id"]
-        if data.get("status") == "error" and self._role(obj) == "tool":
+        if data.get("status") == "error" and role == "tool":
             left["status"] = data["status"]
         if calls := [_call(each) for each in _calls(data)]:
             left["tool_calls"] = [_called(call._replace(arguments="{}")) for call in calls]

@@ -125,7 +125,8 @@ class Codec(Protocol):
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part: the stored one, or a new one for a digest, summary or notice.
 
-        It is a message as JSON text, or a list of messages that replace it in the request.
+        `Part` says what is cut, added or left out. The payload is a message as JSON text, or a list of messages that
+        replace it in the request.
         """
 
     def tombstone(self, payload: str, text: str) -> str:

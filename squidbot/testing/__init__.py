@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from squidbot.testing.codecs import check_codec
     from squidbot.testing.ggufs import offline_chat_model, write_gguf
     from squidbot.testing.hosts.points import HOST_CHECKS, check_host_plugin
     from squidbot.testing.memories import check_memory_store, made_memory
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         check_loaded_model,
         check_token_counter,
     )
+    from squidbot.testing.observers import check_observer
     from squidbot.testing.probes import check_gpu_probe
     from squidbot.testing.transcripts import (
         check_claims,
@@ -37,6 +39,7 @@ __all__ = [
     "HashedWords",
     "check_chat",
     "check_claims",
+    "check_codec",
     "check_embedder",
     "check_finds",
     "check_gpu_probe",
@@ -44,6 +47,7 @@ __all__ = [
     "check_llm",
     "check_loaded_model",
     "check_memory_store",
+    "check_observer",
     "check_search_across",
     "check_summary_store",
     "check_token_counter",
@@ -58,10 +62,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "codecs": ["check_codec"],
     "ggufs": ["offline_chat_model", "write_gguf"],
     "hosts.points": ["HOST_CHECKS", "check_host_plugin"],
     "memories": ["check_memory_store", "made_memory"],
     "models": ["HashedWords", "check_chat", "check_embedder", "check_llm", "check_loaded_model", "check_token_counter"],
+    "observers": ["check_observer"],
     "probes": ["check_gpu_probe"],
     "transcripts": [
         "check_claims",

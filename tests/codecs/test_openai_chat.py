@@ -280,13 +280,3 @@ def test_extra_tokens_counts_a_key_when_nobody_knows_it_and_it_says_something() 
 def test_decode_says_which_field_is_wrong_when_it_refuses(obj: object, says: str) -> None:
     """The text names the field, what it is, and what it should be."""
     check_refused(CODEC, json.dumps(obj), says)
-
-
-@given(st.text(max_size=40))
-def test_decode_raises_a_value_error_when_the_payload_is_anything(payload: str) -> None:
-    """No other exception comes out of a codec, whatever a store gives back."""
-    try:
-        message = CODEC.decode(payload)
-    except ValueError:
-        return
-    assert message.payload == payload
