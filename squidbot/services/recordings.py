@@ -338,7 +338,12 @@ class _SessionWriter:
         self._line = LineStore(self._store, self._name)
         self._open()
         self._known = self._read_known()
-        self._tip = self._file_tip()
+        keys = (message_key(one.id) for one in session.messages)
+        # Where the messages that were read begin in the store.
+        self._own = {self._known[key] for key in keys if key in self._known} if self._known else set[int]()
+        self._tip = self._first_tip = self._file_tip()
+        # Whether all that was stored now are results: the next answer may have been begun before.
+        self._may_go_on = not is_whole and self._tip >= 0
 
     def _open(self) -> None:
         """Read the line that is talked on, and the newest records."""
@@ -406,7 +411,7 @@ class _SessionWriter:
             if place == 0 and not self._is_whole and self._is_brought(message):
                 self._done.known += 1
                 continue
-            for one in (*grown, message):
+            for one in (*grown, self._rest(message)):
                 self._put(one)
             grown = []
             if len(self._rows) >= _MOST_ROWS or self._chars >= _MOST_CHARS:
@@ -437,7 +442,12 @@ class _SessionWriter:
         if not is_answer or first < 0 or not any(first <= end < first + _MOST_STEP for end in self._ends):
             return []
         rows = self._store.read(self._name, first, first + _MOST_STEP - 1)
-        rows = [row for row in rows if row.seq in parts or _is_of(row, value)]
+        rest: Iterable[StoredMessage] = (row for row in rows if _is_of(row, value))
+        if "id" not in value:  # what stands behind it, and is no message of its own, is the rest of it
+            behind = (row for row in rows if row.seq > parts[-1])
+            rest = takewhile(lambda row: row.role == "assistant" and row.seq not in self._own, behind)
+        seqs = {*parts, *(row.seq for row in rest)}
+        rows = [row for row in rows if row.seq in seqs]
         if any(row.role != "assistant" or row.category is Category.FORGOTTEN for row in rows):
             return []
         stored = Counter[str]()
@@ -455,6 +465,23 @@ class _SessionWriter:
         found = [row for row in rows if row.seq > self._tip and _is_of(row, message.value)]
         self._tip = found[-1].seq if found else self._tip
         return bool(found)
+
+    def _rest(self, message: RecordedMessage) -> RecordedMessage:
+        """Return the rest of an answer whose beginning was stored before with what it reports beyond that."""
+        value = message.value
+        usage, stored = value.get("usage"), Counter[str]()
+        if not self._may_go_on or not isinstance(usage, Mapping) or "id" not in value:
+            return message
+        for seq in range(self._first_tip, -1, -1):
+            row = next(iter(self._store.read(self._name, seq, seq)), None)
+            if row and row.role == "tool":  # its call ran while the answer was still written
+                continue
+            if row is None or not _is_of(row, value):
+                break
+            told = json.loads(row.payload).get("usage") or {}
+            stored.update({key: number for key, number in told.items() if isinstance(number, int)})
+        left = {key: max(0, one - stored[key]) if isinstance(one, int) else one for key, one in usage.items()}
+        return message._replace(value={**value, "usage": left})
 
     def _move(self, message: RecordedMessage) -> None:
         """Go where a message stands: behind the newest, on another line, or on a new one."""
@@ -505,6 +532,7 @@ class _SessionWriter:
 
     def _add(self, part: Message, key: str, model: str) -> None:
         codec, seq = self._importer.codecs[part.codec], self._opening.messages + len(self._rows)
+        self._may_go_on = self._may_go_on and part.role == "tool"
         message = categorized(part, codec, opens=seq == 0)
         if self._turn is None:
             newest = self._store.read(self._name, self._end, self._end) if self._end >= 0 else []

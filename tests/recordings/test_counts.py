@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 
 import squidbot
 from squidbot.cli import main
-from squidbot.codecs.recordings.readers import reader_of
+from squidbot.codecs.recordings.readers import reader, reader_of
 from squidbot.core.messages import Category
 from squidbot.core.transcript.lines import LineStore
 from squidbot.core.transcript.scopes import MODEL
@@ -454,6 +454,59 @@ def test_pieces_give_the_same_lines_as_the_whole(tmp_path: Path, name: str) -> N
         assert _lines(engine.wired.store) == whole
 
 
+def _pieces(engine: Engine) -> Counter[str]:
+    """Return each text, call and result that a store has: an answer may be one message or several."""
+    found = Counter[str]()
+    for name, number in sessions_of(engine.wired.store):
+        for row in engine.wired.store.read(name, 0, number):
+            value = json.loads(row.payload)
+            for key in ("content", "output", "tool_calls", "reasoning_content"):
+                said = value.get(key) or []
+                found.update(json.dumps([row.role, one]) for one in (said if isinstance(said, list) else [said]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli lines", "copilot-cli"])
+@pytest.mark.parametrize("then", ["hooks", "import"])
+def test_what_an_import_stored_in_the_middle_of_a_step_is_completed(tmp_path: Path, name: str, then: str) -> None:
+    """Wherever the file ended, by the hooks that follow or by another import: nothing is lost or comes twice.
+
+    An archive, which is another file, brings nothing new.
+    """
+    path = SAMPLES[name][0](tmp_path / "recordings")
+    data = path.read_bytes()
+    reader = reader_of(path)
+    assert reader
+    # The usage of an answer stands behind it, and can't be added to one that is stored.
+    late = {"input", "output"} if name in {"codex", "copilot-cli"} else set()
+
+    def told(engine: Engine) -> tuple[Counts, Counter[str]]:
+        facts = [fact for fact in _stored(engine) if fact[0] not in {"message", *late}]
+        return _counts(facts), _pieces(engine)
+
+    with _opened(tmp_path / "whole.db") as engine:
+        _importer(engine).import_file(reader, path)
+        whole = told(engine)
+    ends = [at for at, byte in enumerate(data, 1) if byte == 10]
+    # A line may be written in two pieces, and its end may come last.
+    cuts = sorted({*ends, *(end - 1 for end in ends), *(end - 9 for end in ends)} - {ends[0] - 1, ends[0] - 9})
+    for cut in cuts:
+        with _opened(tmp_path / f"{cut}.db") as engine:
+            path.write_bytes(data[:cut])
+            _importer(engine).import_file(reader, path)
+            for later in (each for each in cuts if each > cut and then == "hooks"):
+                path.write_bytes(data[:later])
+                _importer(engine).import_file(reader, path, is_over=False)
+            path.write_bytes(data)
+            assert not [one.reason for one in _importer(engine).import_file(reader, path) if one.reason]
+            assert told(engine) == whole
+            if name in {"claude-code", "codex"}:  # ids of others begin anew in each session
+                archive = tmp_path / "archive" / path.name
+                archive.parent.mkdir(exist_ok=True)
+                archive.write_bytes(data)
+                assert sum(one.new for one in _importer(engine).import_file(reader, archive)) == 0
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_imported_sessions_are_talked_on(tmp_path: Path, name: str) -> None:
     """Whatever was recorded last, what is sent with the next prompt is a request that a provider takes."""
@@ -500,6 +553,29 @@ def test_what_an_answer_got_after_it_was_imported_is_stored(tmp_path: Path) -> N
     for folder in ("b", "a", "b"):
         path = written(tmp_path / folder / "g.json", [whole], lines=False)
         assert _called(path) == [*once, ("user", ()), ("assistant", ())]
+
+
+def test_an_answer_that_is_read_in_pieces_is_billed_once(tmp_path: Path) -> None:
+    """Of Claude Code: each block repeats the usage, the last one has all of it, and a tool may run in between."""
+    talk = ClaudeTranscript(tmp_path)
+    talk.say("Look at both")
+    for at in range(2):
+        use = {"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {}}
+        head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m"}
+        usage = {"input_tokens": 10, "cache_read_input_tokens": 100, "output_tokens": 3 + 40 * at}
+        talk.add("assistant", {**head, "content": [use], "stop_reason": None, "usage": usage})
+        found = {"type": "tool_result", "tool_use_id": f"t{at}", "content": f"file {at}"}
+        talk.add("user", {"role": "user", "content": [found]})
+    talk.answer("Both are fine.")
+    lines = talk.path.read_text().splitlines(keepends=True)
+    every = range(1, len(lines) + 1)
+    for ends in (every, *((cut, len(lines)) for cut in every)):
+        with _opened(tmp_path / f"{len(ends)}-{ends[0]}.db") as engine:
+            for end in ends:
+                talk.path.write_text("".join(lines[:end]))
+                _importer(engine).import_file(reader("claude-code"), talk.path)
+            counts = _counts(_stored(engine))
+            assert (counts["input"], counts["output"]) == (220, 48)
 
 
 def test_a_copy_brings_the_blocks_that_came_after_an_import(tmp_path: Path) -> None:
