@@ -42,9 +42,7 @@ _BUSY_SECONDS: Final = 0.25
 _LAST_BUSY_SECONDS: Final = 2.0
 _MOST_LOG_BYTES: Final = 64 * 1024
 # After these events the agent is not in the middle of a step.
-_OVER: Final = frozenset(
-    {"Stop", "SessionEnd", "PreCompact", "SessionStart", "SubagentStop", "PreCompress", "AfterAgent"}
-)
+_OVER: Final = frozenset({"Stop", "SessionEnd", "PreCompact", "SessionStart", "PreCompress", "AfterAgent"})
 # After these, sub-agents may have said something, too.
 _LOOKS_BELOW: Final = frozenset({"SubagentStop", "SessionEnd", "PreCompact"})
 

@@ -181,6 +181,18 @@ def test_sub_agents_are_stored_when_they_end(tmp_path: Path, fire: Callable[...,
     assert _texts(tmp_path / "agents" / "a.db", names[1]) == ["Find it", "Found"]
 
 
+def test_an_answer_that_still_grows_is_left_when_a_sub_agent_ends(tmp_path: Path, fire: Callable[..., str]) -> None:
+    """Its call may run while the session's answer is written: only the sub-agent's step is over."""
+    talk = ClaudeTranscript(tmp_path / "p")
+    talk.say("Look around")
+    fire(talk.event("UserPromptSubmit"))
+    talk.answer("I ask somebody.", {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "Find it"}})
+    fire(talk.event("SubagentStop"))
+    assert _texts(tmp_path / "agents" / "a.db") == ["Look around"]
+    fire(talk.event("Stop"))
+    assert _texts(tmp_path / "agents" / "a.db") == ["Look around", "I ask somebody."]
+
+
 @pytest.mark.parametrize(
     "event",
     [
