@@ -25,7 +25,14 @@ from squidbot.core.text import read_iso_time
 from squidbot.core.transcript.recordings import RECORDED, keys_of, message_key, session_name
 from squidbot.memory import sessions_of
 from squidbot.services.exchange import imported
-from squidbot.services.recordings import ImportedRecording, RecordingImporter, default_store, is_within, recording_of
+from squidbot.services.recordings import (
+    ImportedRecording,
+    RecordingImporter,
+    default_store,
+    is_within,
+    log_of,
+    recording_of,
+)
 from squidbot.wiring.claims import wait
 from squidbot.wiring.person import machine_user
 
@@ -42,6 +49,8 @@ if TYPE_CHECKING:
     _Found: TypeAlias = tuple[RecordingReader, Path]
     # Readers by path, each with when the path had changed last as it was looked for.
     _Known: TypeAlias = dict[Path, tuple[RecordingReader | None, float | None]]
+    # When a file had changed last, and whether it was over by then.
+    _State: TypeAlias = tuple[float, bool]
     _Runs: TypeAlias = Mapping[str, Mapping[str, RecordedRun]]
 
 _AGE: Final = re.compile(r"([0-9]{1,6})([hdw])")
@@ -50,6 +59,8 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
 _ENDS: Final = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3")
 # A recording that nobody has written to for so long is over: its last step is complete.
 _IS_OVER_SECONDS: Final = 60.0
+# These agents add text, calls or usage to an answer that they have recorded: nothing is added to one that is stored.
+_ADDING: Final = frozenset({"codex", "copilot-cli", "gemini-cli", "opencode"})
 _WATCH_SECONDS: Final = 2.0
 # More sessions than these are summed up by project.
 _MOST_LISTED: Final = 20
@@ -169,9 +180,13 @@ def _files(path: Path, known: _Known) -> Iterator[Path]:
 
 def _changed(path: Path) -> float:
     try:
-        return path.stat().st_mtime
+        return max(one.stat().st_mtime for one in (path, *log_of(path)))
     except OSError:
         return 0.0
+
+
+def _is_over(changed: float) -> bool:
+    return time.time() - changed > _IS_OVER_SECONDS
 
 
 class _RecordingsImport:
@@ -180,6 +195,7 @@ class _RecordingsImport:
     Attributes:
         done: the outcome of each session.
         unchanged: how many files were as they had been imported.
+        unfinished: how many files may end with an answer that is not complete, which was left out.
         failed: why files could not be read.
     """
 
@@ -187,7 +203,7 @@ class _RecordingsImport:
         """Take the options."""
         self.place, self.dry_run = place, dry_run
         self.done: list[ImportedRecording] = []
-        self.unchanged = 0
+        self.unchanged = self.unfinished = 0
         self.failed: list[str] = []
         self._project = str(Path(project).resolve()) if project else ""
         self._redacted = Redactor().redacted if redact else None
@@ -206,9 +222,9 @@ class _RecordingsImport:
                 every = (RECORDED.all(place.store, name) for name, _ in sessions_of(place.store))
                 self._count(find(), {key for each in every for key in keys_of(each)}, importer.is_wanted)
                 return
-            self._import(importer, find(), importer.runs(name for name, _ in sessions_of(place.store)))
+            seen = self._import(importer, find(), importer.runs(name for name, _ in sessions_of(place.store)))
             if watches:
-                self._watch(importer, find)
+                self._watch(importer, find, seen)
 
     def _importer(self, place: OpenStore) -> RecordingImporter:
         wired = place.wired
@@ -222,11 +238,18 @@ class _RecordingsImport:
             wait=wait,
         )
 
-    def _import(self, importer: RecordingImporter, found: Sequence[_Found], runs: _Runs) -> None:
+    def _import(self, importer: RecordingImporter, found: Sequence[_Found], runs: _Runs) -> dict[Path, _State]:
+        """Import all, and return how each file was before that."""
+        seen: dict[Path, _State] = {}
         with bar("importing recordings") as tick:
             for number, (reader, path) in enumerate(found, 1):
-                self._import_one(importer, reader, path, runs.get(str(path), {}), is_over=True)
+                changed = _changed(path)
+                is_over = reader.NAME not in _ADDING or _is_over(changed)
+                self._import_one(importer, reader, path, runs.get(str(path), {}), is_over=is_over)
+                seen[path] = changed, is_over
+                self.unfinished += not is_over
                 tick(number, len(found))
+        return seen
 
     def _import_one(
         self,
@@ -246,15 +269,14 @@ class _RecordingsImport:
         self.done += done
         return done
 
-    def _watch(self, importer: RecordingImporter, find: Callable[[], list[_Found]]) -> None:
+    def _watch(self, importer: RecordingImporter, find: Callable[[], list[_Found]], seen: dict[Path, _State]) -> None:
         """Import what changes. A step is taken in when it is complete, or nobody has written for a minute."""
-        seen = {path: (_changed(path), True) for _, path in find()}
         with stopped() as stopping:
             complain("watching; Ctrl-C ends it")
             while not stopping.wait(_WATCH_SECONDS):
                 for reader, path in find():
                     changed = _changed(path)
-                    state = changed, time.time() - changed > _IS_OVER_SECONDS
+                    state = changed, _is_over(changed)
                     if seen.get(path) in {state, (changed, True)}:
                         continue
                     seen[path] = state
@@ -297,6 +319,10 @@ def _result(done: _RecordingsImport) -> Result:
         "unread": dict(unread),
     }
     remarks = [f"not taken as messages: {left_out(unread)}"] if unread else []
+    if done.unfinished:
+        what = "was" if done.unfinished == 1 else "were"
+        since = f"{what} written to within the last {_IS_OVER_SECONDS:.0f} s"
+        remarks.append(f"{count(done.unfinished, 'file')} {since}; an unfinished answer comes with the next import")
     return Result(values, lambda out: _put(out, done), ANSWER_IS_NO if wrong else 0, wrong, remarks)
 
 

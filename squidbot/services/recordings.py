@@ -666,6 +666,17 @@ def _argument(key: str, value: Any, change: Callable[[str], str]) -> tuple[str, 
     return name, [_argument("", one, change)[1] for one in value] if isinstance(value, list | tuple) else value
 
 
+def log_of(path: Path) -> list[Path]:
+    """Return the file in which changes of a database stand that is open, if there are any.
+
+    Raises:
+        OSError: it can't be looked at.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    # Whoever reads a database may leave an empty one.
+    return [log] if log.exists() and log.stat().st_size else []
+
+
 def _stamp(path: Path) -> tuple[str, int]:
     """Return what tells whether a file, a folder or a database has changed, and its size in bytes.
 
@@ -674,8 +685,7 @@ def _stamp(path: Path) -> tuple[str, int]:
     """
     try:
         files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-        log = path.with_name(f"{path.name}-wal")
-        found = [one.stat() for one in (*files, *([log] if log.exists() else []))]
+        found = [one.stat() for one in (*files, *log_of(path))]
     except OSError as error:
         raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
     size, newest = sum(one.st_size for one in found), max((one.st_mtime_ns for one in found), default=0)

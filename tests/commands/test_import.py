@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +19,20 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
+from squidbot.services.recordings import RecordingImporter
 from squidbot.testing.claude_code import ClaudeTranscript
+from tests.codecs.recordings import test_codex
+from tests.codecs.recordings.reading import written
+from tests.codecs.recordings.test_opencode import MESSAGES, in_database, session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click.testing import Result
+
+    from squidbot.codecs.recordings.readers import RecordingReader
+    from squidbot.services.recordings import ImportedRecording
 
     Called = Callable[..., Result]
 
@@ -180,6 +191,53 @@ def test_what_is_not_understood_is_counted_and_named(home: Path, called: Called)
     assert "1 broken line" in printed.output
 
 
+def test_an_answer_that_its_agent_still_adds_to_is_left_for_the_next_import(home: Path, called: Called) -> None:
+    """The usage is recorded behind it: it comes with the next import, and the remark says so."""
+    path = home / ".codex" / "sessions" / "rollout-1.jsonl"
+    answer = test_codex.said("assistant", "One file.")
+    written(path, [test_codex.META, test_codex.said("user", "list the files"), answer])
+    first = called("import", "codex")
+    assert "1 message of 1 session" in first.output
+    assert "1 file was written to within the last 60 s; an unfinished answer comes with the next import" in first.output
+    with path.open("a") as file:
+        file.write(json.dumps(test_codex.tokens(30, 20)) + "\n")
+    os.utime(path, (1_000, 1_000))
+    second = called("import", "codex")
+    assert "1 message of 1 session" in second.output
+    assert "unfinished" not in second.output
+    with squidbot.load({"store": {"path": str(home / ".local" / "share" / "squidbot" / "agents.db")}}) as engine:
+        rows = engine.wired.store.read("codex/0199-aa", 0, 9)
+    assert [row.role for row in rows] == ["user", "assistant"]
+    assert json.loads(rows[1].payload)["usage"]["input_tokens"] == 20
+
+
+def test_an_answer_that_nobody_went_on_with_is_stored_in_the_end(home: Path, called: Called) -> None:
+    """Its agent was killed: an unchanged file is looked at again once it is over."""
+    path = home / ".codex" / "sessions" / "rollout-1.jsonl"
+    written(path, [test_codex.META, test_codex.said("user", "list the files"), test_codex.said("assistant", "One.")])
+    assert [one[1] for one in _sessions(called("import", "codex", "--json"))] == [1]
+    os.utime(path, (1_000, 1_000))
+    assert [one[1] for one in _sessions(called("import", "codex", "--json"))] == [1]
+    assert "1 file unchanged" in called("import", "codex").output
+
+
+def test_what_stands_in_the_log_of_a_database_is_a_change(home: Path, called: Called) -> None:
+    """SQLite writes beside the file while somebody has it open; who only reads leaves an empty log."""
+    path = in_database(home.parent / "opencode.db", [(session("ses_1"), MESSAGES)])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        os.utime(path, (1_000, 1_000))
+        database.execute("UPDATE session SET title = 'Other'")
+        database.commit()
+        assert path.stat().st_mtime == 1_000
+        listed = _sessions(called("import", str(path), "--since", "1d", "--json"))
+        assert [(name, new) for name, new, _ in listed] == [("opencode/ses_1", 7)]
+    os.utime(path, (1_000, 1_000))
+    assert _sessions(called("import", str(path), "--store", "own.db", "--json")) == [("opencode/ses_1", 8, 0)]
+    assert path.with_name("opencode.db-wal").exists()
+    assert _sessions(called("import", str(path), "--store", "own.db", "--json")) == []
+
+
 @pytest.mark.parametrize("what", ["claude-code", "no/such/file.jsonl"])
 def test_nothing_to_import_is_an_error_that_says_so(what: str, called: Called) -> None:
     """Nothing is created for it."""
@@ -193,6 +251,33 @@ def test_an_unknown_name_is_told_the_agents(called: Called) -> None:
     printed = called("import", "claude")
     assert printed.exit_code == 4
     assert "claude: no such file or folder, and no agent that squidbot reads: claude-code, codex, " in printed.output
+
+
+def test_what_is_written_during_the_first_import_is_seen_by_the_watch(
+    home: Path, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a file that was read by then."""
+    first, second = (_talk(home, session=letter * 8) for letter in "ab")
+    importing = RecordingImporter.import_file
+
+    def imported(self: RecordingImporter, reader: RecordingReader, path: Path, **how: Any) -> list[ImportedRecording]:  # noqa: ANN401  # as it is called
+        done = importing(self, reader, path, **how)
+        if path == second.path and how["known"] is not None:
+            first.say("Thanks")
+        return done
+
+    monkeypatch.setattr(RecordingImporter, "import_file", imported)
+    monkeypatch.setattr("squidbot.cli.import_._WATCH_SECONDS", 0.01)
+    looks = itertools.count()
+
+    @contextmanager
+    def stopped() -> Iterator[Event]:
+        stopping = Event()
+        monkeypatch.setattr(stopping, "wait", lambda _: next(looks) > 0)
+        yield stopping
+
+    monkeypatch.setattr("squidbot.cli.import_.stopped", stopped)
+    assert "claude-code/aaaaaaaa: 1 new message\n" in called("import", "claude-code", "--watch").output
 
 
 def test_a_watch_imports_what_comes_until_it_is_stopped(home: Path) -> None:
