@@ -189,6 +189,11 @@ def _is_over(changed: float) -> bool:
     return time.time() - changed > _IS_OVER_SECONDS
 
 
+def _may_be_added_to(reader: RecordingReader, path: Path) -> bool:
+    """Return whether an agent may add to an answer in a recording: it is where the agent writes, and no copy."""
+    return reader.NAME in _ADDING and path in map(Path.absolute, recordings(reader.NAME, Path.home(), os.environ))
+
+
 class _RecordingsImport:
     """Imports recordings into a store, once or again and again.
 
@@ -244,7 +249,7 @@ class _RecordingsImport:
         with bar("importing recordings") as tick:
             for number, (reader, path) in enumerate(found, 1):
                 changed = _changed(path)
-                is_over = reader.NAME not in _ADDING or _is_over(changed)
+                is_over = _is_over(changed) or not _may_be_added_to(reader, path)
                 self._import_one(importer, reader, path, runs.get(str(path), {}), is_over=is_over)
                 seen[path] = changed, is_over
                 self.unfinished += not is_over

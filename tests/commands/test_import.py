@@ -205,6 +205,9 @@ def test_an_answer_that_its_agent_still_adds_to_is_left_for_the_next_import(home
     second = called("import", "codex")
     assert "1 message of 1 session" in second.output
     assert "unfinished" not in second.output
+    # A copy is not written to.
+    copy = written(home / "copy.jsonl", [test_codex.META, test_codex.said("user", "list the files"), answer])
+    assert _sessions(called("import", str(copy), "--store", "copy.db", "--json")) == [("codex/0199-aa", 2, 0)]
     with squidbot.load({"store": {"path": str(home / ".local" / "share" / "squidbot" / "agents.db")}}) as engine:
         rows = engine.wired.store.read("codex/0199-aa", 0, 9)
     assert [row.role for row in rows] == ["user", "assistant"]
@@ -223,19 +226,21 @@ def test_an_answer_that_nobody_went_on_with_is_stored_in_the_end(home: Path, cal
 
 def test_what_stands_in_the_log_of_a_database_is_a_change(home: Path, called: Called) -> None:
     """SQLite writes beside the file while somebody has it open; who only reads leaves an empty log."""
-    path = in_database(home.parent / "opencode.db", [(session("ses_1"), MESSAGES)])
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    in_database(path, [(session("ses_1"), MESSAGES)])
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         os.utime(path, (1_000, 1_000))
         database.execute("UPDATE session SET title = 'Other'")
         database.commit()
         assert path.stat().st_mtime == 1_000
-        listed = _sessions(called("import", str(path), "--since", "1d", "--json"))
-        assert [(name, new) for name, new, _ in listed] == [("opencode/ses_1", 7)]
+        # Its last answer is not complete.
+        assert _sessions(called("import", "opencode", "--since", "1d", "--json")) == [("opencode/ses_1", 7, 0)]
     os.utime(path, (1_000, 1_000))
-    assert _sessions(called("import", str(path), "--store", "own.db", "--json")) == [("opencode/ses_1", 8, 0)]
+    assert _sessions(called("import", "opencode", "--store", "own.db", "--json")) == [("opencode/ses_1", 8, 0)]
     assert path.with_name("opencode.db-wal").exists()
-    assert _sessions(called("import", str(path), "--store", "own.db", "--json")) == []
+    assert _sessions(called("import", "opencode", "--store", "own.db", "--json")) == []
 
 
 @pytest.mark.parametrize("what", ["claude-code", "no/such/file.jsonl"])
