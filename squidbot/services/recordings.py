@@ -151,7 +151,9 @@ class RecordingImporter:
         if any(run.stamp == stamp for run in runs.values()):
             return []
         start = max((Position(run.offset, run.tip, run.line) for run in runs.values()), default=Position())
-        if not _is_line_end(path, start.offset, size):
+        # A file of the same length that has changed since it was read to its end was written anew.
+        is_anew = is_over and any(run.stamp and run.offset == size for run in runs.values())
+        if is_anew or not _is_line_end(path, start.offset, size):
             start = Position()
         for begin in (start, Position()):
             sessions = reader.read(path, begin, is_over=is_over)

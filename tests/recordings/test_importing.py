@@ -155,6 +155,25 @@ def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
         assert reader.reads == [0, size]
 
 
+def test_a_file_that_was_written_anew_with_the_same_length_is_read_again(tmp_path: Path) -> None:
+    """Its time tells; a file that was only touched brings nothing, and is read whole once."""
+    path, reader = tmp_path / "talk.jsonl", _Reader()
+    with SqliteStore(tmp_path / "s.db") as store:
+        _write(path, [("a", "", "one"), ("b", "a", "two")])
+        _importer(store).import_file(reader, path)
+        size = path.stat().st_size
+        path.unlink()
+        _write(path, [("a", "", "one"), ("c", "a", "six")])
+        os.utime(path, (1, 1))
+        assert path.stat().st_size == size
+        assert [(one.new, one.known) for one in _importer(store).import_file(reader, path)] == [(1, 1)]
+        assert _lines(store, "made/talk") == {("one", "two"), ("one", "six")}
+        os.utime(path, (2, 2))
+        assert sum(one.new for one in _importer(store).import_file(reader, path)) == 0
+        assert _importer(store).import_file(reader, path) == []
+        assert reader.reads == [0, 0, 0]
+
+
 def test_a_resumed_copy_is_a_line_of_the_session_that_it_copies(tmp_path: Path) -> None:
     """Messages are known by their ids, whichever file repeats them."""
     first, copy, reader = tmp_path / "first.jsonl", tmp_path / "copy.jsonl", _Reader()
