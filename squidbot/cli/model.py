@@ -19,6 +19,7 @@ from squidbot.config import load_settings
 from squidbot.config.checks import AUTO_LAYERS, KvType
 from squidbot.core.errors import ConfigError, SizingError
 from squidbot.core.sizing.fit import (
+    SLOW_TYPES,
     Alternative,
     Bound,
     Bounds,
@@ -62,7 +63,7 @@ CHANGES = {
 }
 # What else to know of a change.
 _NOTES = {
-    **dict.fromkeys(("q5_1", "q5_0", "q4_1"), "; slow on NVIDIA unless llama.cpp has GGML_CUDA_FA_ALL_QUANTS"),
+    **dict.fromkeys(SLOW_TYPES, "; slow on NVIDIA unless llama.cpp has GGML_CUDA_FA_ALL_QUANTS"),
     "margin": "; if no other program needs the GPU",
 }
 BOUNDS = {
@@ -508,7 +509,10 @@ def _put_others(out: Printer, others: tuple[Alternative, ...]) -> None:
     rows = []
     for one in others:
         layers = f" ({one.sizing.loading.n_gpu_layers})" if one.change == "n_gpu_layers" else ""
-        rows.append((f"{CHANGES[one.change]}{layers}", one.window_tokens, f"tokens{_NOTES.get(one.change, '')}"))
+        *first, last = [CHANGES[change] for change in (one.change, *one.also)]
+        notes = "".join(_NOTES.get(change, "") for change in (one.change, *one.also))
+        name = f"{', '.join(first)} and {last}" if first else f"{last}{layers}"
+        rows.append((name, one.window_tokens, f"tokens{notes}"))
     out.numbers(rows)
 
 
@@ -580,6 +584,7 @@ def _device_json(held: DeviceMemory) -> dict[str, object]:
 def _other_json(one: Alternative) -> dict[str, object]:
     return {
         "change": one.change,
+        "also": list(one.also),
         "window": one.window_tokens,
         "n_gpu_layers": one.sizing.loading.n_gpu_layers,
         "total_bytes": one.sizing.total_bytes,

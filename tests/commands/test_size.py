@@ -152,6 +152,16 @@ def test_size_lists_all_smaller_types_of_the_cache_and_a_smaller_margin(model: P
     assert "a margin of 512 MiB" in printed
 
 
+def test_size_names_the_changes_that_do_together(model: Path) -> None:
+    """Where none does alone; the options for them make it fit."""
+    asked = (model, "--vram", "7600MiB", "--window", "40960")
+    together = [one for one in answer(*asked, code=1)["others"] if one["also"]]
+    assert [(one["change"], one["also"]) for one in together] == [("q5_1", ["margin"]), ("q4_0", ["margin"])]
+    assert "q4_0 KV cache and a margin of 512 MiB" in sized(*asked, code=1).stdout
+    assert answer(*asked, "--kv", "q4_0", "--margin", "512")["fits"] is True
+    assert answer(*asked, "--kv", "q4_0", code=1)["fits"] is False
+
+
 def test_size_refuses_memory_without_a_unit(model: Path) -> None:
     """7.6 bytes are meant by nobody; bytes as a whole number are."""
     assert "'7.6' is less than 1 MiB; name the unit, as in 7.6GiB" in sized(model, "--vram", "7.6", code=2).stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.memory import CPU, DEFAULT_RESERVED, MIB, SizingCalculator, sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.core.sizing.header import Card, Loading
     from squidbot.core.sizing.memory import ModelLayout, ReservedMemory, Sizing
@@ -43,6 +42,14 @@ Change = Literal[
     "n_gpu_layers",
     "cpu",
 ]
+
+
+# Types for which llama.cpp computes attention on the CPU of a machine with NVIDIA GPUs, unless built otherwise.
+SLOW_TYPES: tuple[Change, ...] = ("q5_1", "q5_0", "q4_1")
+CHANGES_IN_ORDER: tuple[Change, ...] = get_args(Change)
+# Changes of how attention is computed, of which one goes at a time; with the others at most so many.
+CACHE_CHANGES: frozenset[Change] = frozenset({"flash_attn", *_SMALLER})
+MOST_CHANGES = 4
 
 
 class Bounds(NamedTuple):
@@ -90,11 +97,13 @@ class Alternative(NamedTuple):
             GPU at all.
         window_tokens: the largest window with it.
         sizing: what the model takes then; `sizing.loading` is how it is loaded.
+        also: further changes, where one alone is not enough.
     """
 
     change: Change
     window_tokens: int
     sizing: Sizing
+    also: tuple[Change, ...] = ()
 
 
 def windows_between(model: ModelLayout, bounds: Bounds) -> Sequence[int]:
@@ -164,18 +173,52 @@ class WindowSearch(NamedTuple):
     def alternatives(self) -> tuple[Alternative, ...]:
         """Return changes that allow a larger window than `fit` finds; each changes one thing.
 
-        If no window fits, all changes that make one fit. For one requested window, make it both bounds.
+        If no window fits, all changes that make one fit. For one requested window, make it both bounds. If a window is
+        requested, or none fits, and no change on the same devices is enough, the smallest combination that is enough
+        comes behind these changes.
         """
-        now = self.fit()
-        if now.window_tokens == self._windows()[-1]:
+        now, windows = self.fit(), self._windows()
+        if now.window_tokens == windows[-1]:
             return ()
-        searches = self._changes()
-        if now.window_tokens is None:
-            smaller = Bounds(WINDOW_STEP, max(self.bounds.least_tokens - 1, 1), self.bounds.cap_tokens)
-            searches = chain([("window", self._replace(bounds=smaller))], searches, self._elsewhere(now))
-        found = ((change, search._largest_window()) for change, search in searches)  # noqa: SLF001  # its own kind
-        most = now.window_tokens or 0
-        return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
+        found = _fitting(self._changes(), now.window_tokens or 0)
+        is_requested = limit_of(self.model, self.bounds)[1] == "model-cap"
+        wanted = windows[0] if now.window_tokens is None else windows[-1]
+        if (now.window_tokens is None or is_requested) and all(one.window_tokens < wanted for one in found):
+            found += self._combination(wanted)
+        if now.window_tokens is not None:
+            return found
+        smaller = Bounds(WINDOW_STEP, max(self.bounds.least_tokens - 1, 1), self.bounds.cap_tokens)
+        return _fitting([("window", self._replace(bounds=smaller))]) + found + _fitting(self._elsewhere(now))
+
+    def _combination(self, wanted: int) -> tuple[Alternative, ...]:
+        """Return the fewest changes that together make a window of `wanted` tokens fit, with the most exact cache.
+
+        If that one is slow on most GPUs, the best with another cache comes behind it.
+        """
+        for count in range(2, MOST_CHANGES + 1):
+            fitting = []
+            for changes, search in sorted(self._combined(count), key=lambda one: _lost(one[0])):
+                found = search._largest_window()  # noqa: SLF001  # its own kind
+                if found and found[0] >= wanted:
+                    fitting.append(Alternative(changes[0], *found, also=changes[1:]))
+            if fitting:
+                fast = (one for one in fitting if not {one.change, *one.also}.intersection(SLOW_TYPES))
+                best, quick = fitting[0], next(fast, fitting[0])
+                return (best,) if quick is best else (best, quick)
+        return ()
+
+    def _combined(
+        self, count: int, before: tuple[Change, ...] = ()
+    ) -> Iterator[tuple[tuple[Change, ...], WindowSearch]]:
+        """Yield so many changes at once, in their order; one of the cache, whose small types set flash attention."""
+        done = CHANGES_IN_ORDER[: CHANGES_IN_ORDER.index(before[-1]) + 1] if before else ()
+        for change, search in self._changes():
+            if change in done or (change in CACHE_CHANGES and not CACHE_CHANGES.isdisjoint(before)):
+                continue
+            if count == 1:
+                yield (*before, change), search
+            else:
+                yield from search._combined(count - 1, (*before, change))  # noqa: SLF001  # its own kind
 
     def _windows(self) -> Sequence[int]:
         return windows_between(self.model, self.bounds)
@@ -234,6 +277,17 @@ class WindowSearch(NamedTuple):
         if len(now.sizing.devices) > 1:
             main = tuple(card for card in self.cards if card.kind == "cpu")
             yield "cpu", self._replace(loading=replace(self.loading, n_gpu_layers=0), cards=main)
+
+
+def _fitting(searches: Iterable[tuple[Change, WindowSearch]], most: int = 0) -> tuple[Alternative, ...]:
+    """Return the changes with which more than `most` tokens fit."""
+    found = ((change, search._largest_window()) for change, search in searches)  # noqa: SLF001  # its own kind
+    return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
+
+
+def _lost(changes: Sequence[Change]) -> int:
+    """Return how inexact changes make the cache: 0 as it is, 1 for q8_0, and so on."""
+    return max((_SMALLER.index(change) + 1 for change in _SMALLER if change in changes), default=0)
 
 
 def _largest(numbers: Sequence[int], take: Callable[[int], Sizing]) -> tuple[int, Sizing] | None:

@@ -296,6 +296,54 @@ def test_alternatives_of_what_does_not_fit_are_listed_with_numbers() -> None:
     assert {one.window_tokens for name, one in found.items() if name != "window"} == {100_352}
 
 
+@pytest.mark.parametrize(
+    ("free_mib", "window_tokens", "expected"),
+    [
+        (6200, 2048, []),  # a margin of 512 MiB is enough
+        (7600, 40_960, [("q5_1", "margin"), ("q4_0", "margin")]),  # the most exact, and one that is quick everywhere
+        (7600, 31_744, [("q8_0", "margin")]),
+        (5600, 2048, [("n_ubatch", "margin")]),
+        (7600, 65_536, []),  # not even all of them are enough
+    ],
+)
+def test_fewest_changes_that_do_together_are_named_where_none_does_alone(
+    free_mib: int, window_tokens: int, expected: list[tuple[str, ...]]
+) -> None:
+    """For a window that was asked for; the sizing is with all of them."""
+    cards = [card(free_mib), Card("cpu", 64_000 * MIB)]
+    search = WindowSearch(LLAMA, PLAIN, cards, Bounds(window_tokens, window_tokens))
+    together = [one for one in search.alternatives() if one.also]
+    assert [(one.change, *one.also) for one in together] == expected
+    for one in together:
+        assert one.window_tokens == window_tokens
+        assert one.sizing.fits
+        loading, margin = one.sizing.loading, one.sizing.devices[0].margin_bytes
+        assert margin == (512 * MIB if "margin" in one.also else 1536 * MIB)
+        assert (loading.type_k == one.change) == (one.change in {"q8_0", "q5_1", "q4_0"})
+        assert loading.n_ubatch == (256 if "n_ubatch" in (one.change, *one.also) else 512)
+
+
+@pytest.mark.parametrize(
+    ("free_mib", "expected"),
+    [(19_000, ("swa_full", "q8_0", "margin")), (18_100, ("swa_full", "q4_0", "n_ubatch", "margin"))],
+)
+def test_each_change_is_in_a_combination_once(free_mib: int, expected: tuple[str, ...]) -> None:
+    """Three and four where two are too few, with one type of the cache."""
+    loading, model = Loading(flash_attn=False, swa_full=True), BY_NAME["Gemma-3-27B"]
+    found = others(free_mib, loading, model, least_tokens=16_384, most_tokens=16_384)
+    assert [(one.change, *one.also) for one in found.values() if one.also] == [expected]
+
+
+def test_window_of_the_settings_is_reached_by_a_combination_too() -> None:
+    """A smaller window fits; the one that the model is to have needs two changes. Without one, none is named."""
+    loading, cards = Loading(type_k="q8_0", type_v="q8_0"), [card(7782), Card("cpu", 64_000 * MIB)]
+    search = WindowSearch(LLAMA, loading, cards, Bounds(cap_tokens=49_152))
+    found = {(one.change, *one.also): one.window_tokens for one in search.alternatives()}
+    assert found["q5_1", "margin"] == 49_152
+    assert max(tokens for changes, tokens in found.items() if len(changes) == 1) < 49_152
+    assert not any(one.also for one in WindowSearch(LLAMA, loading, cards).alternatives())
+
+
 def test_smaller_batch_helps_where_the_compute_buffer_is_large() -> None:
     """Gemma's logits alone are half a GiB with 512 tokens at once."""
     model = BY_NAME["Gemma-3-27B"]
