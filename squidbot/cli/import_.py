@@ -18,7 +18,7 @@ from squidbot.cli.printer import bar
 from squidbot.cli.store import bring_exchanges, dry_run_option, models_option, session_option
 from squidbot.cli.texts import ANSWER_IS_NO, complain, count, left_out
 from squidbot.cli.work import stopped
-from squidbot.codecs.recordings.readers import agents, reader, reader_of, recordings
+from squidbot.codecs.recordings.readers import agents, compressed, reader, reader_of, recordings
 from squidbot.core.errors import StoreError, TranscriptError
 from squidbot.core.redaction import Redactor
 from squidbot.core.text import read_iso_time
@@ -57,6 +57,8 @@ _AGE: Final = re.compile(r"([0-9]{1,6})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
 # Files with these ends may be recordings.
 _ENDS: Final = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3")
+_COMPRESSED: Final = ".jsonl.zst"
+_DECOMPRESS: Final = "decompress it into another folder (zstd -d --output-dir-flat FOLDER FILE), and import that folder"
 # A recording that nobody has written to for so long is over: its last step is complete.
 _IS_OVER_SECONDS: Final = 60.0
 # These agents add text, calls or usage to an answer that they have recorded: nothing is added to one that is stored.
@@ -124,7 +126,10 @@ def import_(  # noqa: PLR0913  # an argument for each option
     Exit codes: 4 a file is damaged, or there is nothing to import; 1 another failure. All other files are imported.
     """
     known: _Known = {}
+    packed = [path.absolute() for path in _compressed(what) if _changed(path) >= (since or 0.0)]
     if not watch and not _recordings(what, known):
+        if packed:
+            raise TranscriptError(str(packed[0]), None, f"is compressed; {_DECOMPRESS}")
         paths = tuple(one for one in what if one not in agents() or Path(one).exists())
         if not paths:
             raise TranscriptError(what[0], None, "no recordings of this agent are here; name a file or a folder")
@@ -134,6 +139,7 @@ def import_(  # noqa: PLR0913  # an argument for each option
                 raise TranscriptError(one, None, f"no such file or folder, and no agent that squidbot reads: {names}")
         return bring_exchanges(imported, paths, store, dry_run=dry_run, **how)
     done = _RecordingsImport(store or str(default_store()), project, redact=redact, dry_run=dry_run)
+    done.skipped = packed
     done.run(lambda: [one for one in _recordings(what, known) if _changed(one[1]) >= (since or 0.0)], watches=watch)
     return _result(done)
 
@@ -151,6 +157,18 @@ def _recordings(what: Iterable[str], known: _Known) -> list[_Found]:
             files = ((path, _reader_at(path, known)) for path in _files(Path(one), known))
             found.update((path, own) for path, own in files if own is not None)
     return sorted(((own, path.absolute()) for path, own in found.items()), key=lambda one: _changed(one[1]))
+
+
+def _compressed(what: Iterable[str]) -> Iterator[Path]:
+    """Yield the compressed recordings of agents and paths, which can't be read."""
+    for one in what:
+        path = Path(one)
+        if one in agents() and not path.exists():
+            yield from compressed(one, Path.home(), os.environ)
+        elif path.is_dir():
+            yield from (each for each in sorted(path.rglob(f"*{_COMPRESSED}")) if each.is_file())
+        elif path.name.endswith(_COMPRESSED) and path.is_file():
+            yield path
 
 
 def _reader_at(path: Path, known: _Known) -> RecordingReader | None:
@@ -202,6 +220,7 @@ class _RecordingsImport:
         unchanged: how many files were as they had been imported.
         unfinished: how many files may end with an answer that is not complete, which was left out.
         failed: why files could not be read.
+        skipped: the compressed files, without those that were imported before they were compressed.
     """
 
     def __init__(self, place: str, project: str | None, *, redact: bool, dry_run: bool) -> None:
@@ -210,6 +229,7 @@ class _RecordingsImport:
         self.done: list[ImportedRecording] = []
         self.unchanged = self.unfinished = 0
         self.failed: list[str] = []
+        self.skipped: list[Path] = []
         self._project = str(Path(project).resolve()) if project else ""
         self._redacted = Redactor().redacted if redact else None
 
@@ -223,11 +243,13 @@ class _RecordingsImport:
             make_folder(Path(self.place).absolute().parent)
         with open_store(self.place, writes=not self.dry_run, makes=is_new) as place:
             importer = self._importer(place)
+            runs = importer.runs(name for name, _ in sessions_of(place.store))
+            self.skipped = [path for path in self.skipped if str(path.with_suffix("")) not in runs]
             if self.dry_run:
                 every = (RECORDED.all(place.store, name) for name, _ in sessions_of(place.store))
                 self._count(find(), {key for each in every for key in keys_of(each)}, importer.is_wanted)
                 return
-            seen = self._import(importer, find(), importer.runs(name for name, _ in sessions_of(place.store)))
+            seen = self._import(importer, find(), runs)
             if watches:
                 self._watch(importer, find, seen)
 
@@ -321,9 +343,13 @@ def _result(done: _RecordingsImport) -> Result:
         "dry_run": done.dry_run,
         "sessions": [_session_json(one) for one in done.done],
         "unchanged_files": done.unchanged,
+        "skipped_files": [str(path) for path in done.skipped],
         "unread": dict(unread),
     }
     remarks = [f"not taken as messages: {left_out(unread)}"] if unread else []
+    if done.skipped:
+        first = f"{count(len(done.skipped), 'compressed file')} skipped, the first is {done.skipped[0]}"
+        remarks.append(f"{first}; {_DECOMPRESS}")
     if done.unfinished:
         what = "was" if done.unfinished == 1 else "were"
         since = f"{what} written to within the last {_IS_OVER_SECONDS:.0f} s"

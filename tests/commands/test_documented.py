@@ -18,6 +18,7 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
 from squidbot.core.journal import JournalEntry
 from squidbot.testing import offline_chat_model
+from squidbot.testing.claude_code import ClaudeTranscript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +62,7 @@ PRINTED = [
     ["session", "export", "support/43"],
     ["store", "export", "files"],
     ["import", "files"],
+    ["import", "recordings", "--store", "agents.db"],
     ["store", "import-older", "memory.json"],
     ["store", "import-older", "memory.json", "--rollback", "--yes"],
     ["session", "compact", "support/42"],
@@ -221,6 +223,7 @@ def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> 
         _load_document()
     if name == "import":
         copied("store", "export", "files")
+        ClaudeTranscript(Path("recordings")).say("Hello")
     if name == "store import-older":
         Path("memory.json").write_text('{"current_conversation": ["hello"]}', encoding="utf-8")
         copied("store", "import-older", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))

@@ -224,6 +224,25 @@ def test_an_answer_that_nobody_went_on_with_is_stored_in_the_end(home: Path, cal
     assert "1 file unchanged" in called("import", "codex").output
 
 
+def test_compressed_recordings_are_named_and_not_read(home: Path, called: Called) -> None:
+    """Codex compresses what is old; what was imported before that is no loss."""
+    folder = home / ".codex" / "sessions"
+    said = [test_codex.META, test_codex.said("user", "list the files"), test_codex.event("task_complete")]
+    packed = folder / "rollout-1.jsonl.zst"
+    written(packed, ["any bytes"], lines=False)
+    alone = called("import", "codex")
+    assert alone.exit_code == 4
+    assert f"{packed}: is compressed; decompress it into another folder (zstd -d " in alone.output
+    plain = written(folder / "rollout-2.jsonl", said)
+    first = called("import", "codex")
+    assert f"1 compressed file skipped, the first is {packed}; decompress it" in first.output
+    plain.rename(plain.with_name("rollout-2.jsonl.zst"))
+    written(folder / "rollout-3.jsonl", said)
+    assert json.loads(called("import", "codex", "--json").output)["skipped_files"] == [str(packed)]
+    for path in (folder, packed):
+        assert str(packed) in called("import", str(path)).output
+
+
 def test_what_stands_in_the_log_of_a_database_is_a_change(home: Path, called: Called) -> None:
     """SQLite writes beside the file while somebody has it open; who only reads leaves an empty log."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from squidbot.codecs.recordings.lines import Entry
 
-__all__ = ["NAME", "is_form", "places", "read"]
+__all__ = ["NAME", "compressed", "is_form", "places", "read"]
 
 NAME: Final = "codex"
 
@@ -66,10 +66,19 @@ def _is_old_meta(value: Mapping[str, object]) -> bool:
 
 def places(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the recordings where Codex keeps them, the oldest first, those in its archive last."""
+    return _places(home, environ, "rollout-*.jsonl")
+
+
+def compressed(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the recordings that Codex has compressed: those that nobody has written to for a week."""
+    return _places(home, environ, "rollout-*.jsonl.zst")
+
+
+def _places(home: Path, environ: Mapping[str, str], pattern: str) -> Iterator[Path]:
     own = environ.get("CODEX_HOME")
     root = Path(own) if own else home / ".codex"
     for folder in ("sessions", "archived_sessions"):
-        found = sorted((root / folder).rglob("rollout-*.jsonl"))
+        found = sorted((root / folder).rglob(pattern))
         # A link could lead elsewhere.
         yield from (path for path in found if path.is_file() and not path.is_symlink())
 

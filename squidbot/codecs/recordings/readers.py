@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from squidbot.codecs.recordings import Position, RecordedSession
 
-__all__ = ["RecordingReader", "agents", "reader", "reader_of", "recordings"]
+__all__ = ["RecordingReader", "agents", "compressed", "reader", "reader_of", "recordings"]
 
 # The modules in this folder, in the order in which they are asked whether they know a file.
 _MODULES: Final = (
@@ -94,3 +94,13 @@ def recordings(agent: str, home: Path, environ: Mapping[str, str]) -> Iterator[P
         ValueError: no agent has this name.
     """
     return reader(agent).places(home, environ)
+
+
+def compressed(agent: str, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the recordings that an agent has compressed, which can't be read.
+
+    Raises:
+        ValueError: no agent has this name.
+    """
+    function = getattr(reader(agent), "compressed", None)
+    return iter(()) if function is None else function(home, environ)
