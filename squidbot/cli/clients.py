@@ -16,7 +16,7 @@ from squidbot.core.text import clip, line, one_line
 from squidbot.services.agents import START, WORKSPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # The options that may stand behind it, with a value and without. None reads settings, which may name code.
 WITH_VALUE: Final = frozenset({"--project", "--store", "--answer-tokens", "--user"})
@@ -146,15 +146,31 @@ def startable(entry: Mapping[str, object], folder: Path) -> list[str] | str:
         return "not as squidbot mcp --config writes it: not started"
     if command != sys.executable:
         return f"by another interpreter: not started; ask {_shown(command)} -I -m squidbot status --check"
-    rest = iter(args[len(START) :])
-    for option in rest:
-        is_known = isinstance(option, str) and option in WITH_VALUE | FLAGS
-        value = next(rest, None) if is_known and option in WITH_VALUE else ""
-        if not is_known or not isinstance(value, str):
-            return f"with {_shown(option)}, which squidbot mcp --config does not write: not started"
-        if option == "--store" and not Path(folder, value).is_file():
-            return f"its store {_shown(value)} is not there: not started"
+    try:
+        options = _options_in(args[len(START) :])
+    except ValueError as error:
+        return f"with {error}, which squidbot mcp --config does not write: not started"
+    store = options.get("--store")
+    if store is not None and not Path(folder, store).is_file():
+        return f"its store {_shown(store)} is not there: not started"
     return [str(folder) if one == WORKSPACE else one for one in args]
+
+
+def _options_in(words: Iterable[object]) -> dict[str, str]:
+    """Return the values of options by name, "" for a flag.
+
+    Raises:
+        ValueError: `block` does not write one of these words, which the error names.
+    """
+    named: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name = word if isinstance(word, str) else ""
+        value = next(rest, None) if name in WITH_VALUE else ""
+        if name not in WITH_VALUE | FLAGS or not isinstance(value, str):
+            raise ValueError(_shown(word))
+        named[name] = value
+    return named
 
 
 def _shown(value: object) -> str:

@@ -96,7 +96,10 @@ def install(  # noqa: PLR0913  # an argument for each option
         apply(edits)
     remarks = [*(edit.remark for edit in edits if edit.remark), _captured(chosen, setup)]
     remarks += [chosen.trust] if chosen.trust and chosen.events_of(version) else []
-    return _shown(chosen, setup, edits, remarks, dry_run=dry_run, verb="added")
+    steps = [f"Next: start a new session of {chosen.title}"]
+    steps += [f"To bring in earlier sessions: {_program()} import {chosen.name}"] if chosen.is_read else []
+    known = f" {_version_text(version)}" if version else ", version unknown" if chosen.program else ""
+    return _result(chosen, setup, edits, dry_run=dry_run, verb="added", known=known, remarks=remarks, steps=steps)
 
 
 @click.command(cls=ResultCommand)
@@ -112,7 +115,7 @@ def uninstall(*, agent: str, scope: str, dry_run: bool) -> Result:
     edits = [uninstall_edit(file) for file in settings_files(chosen, setup)]
     if not dry_run:
         apply(edits)
-    return _shown(chosen, setup, edits, [], dry_run=dry_run, verb="removed")
+    return _result(chosen, setup, edits, dry_run=dry_run, verb="removed")
 
 
 def checked_python(python: str | None = None) -> str:
@@ -178,42 +181,45 @@ def _captured(agent: CodingAgent, setup: Installation) -> str:
     return "it has no hooks, and squidbot can't read its sessions: it finds what other agents said"
 
 
-def _shown(  # noqa: PLR0913  # all that both commands show
+def _result(  # noqa: PLR0913  # all that both commands show
     agent: CodingAgent,
     setup: Installation,
     edits: Sequence[FileEdit],
-    remarks: Sequence[str],
     *,
     dry_run: bool,
     verb: str,
+    known: str = "",
+    remarks: Sequence[str] = (),
+    steps: Sequence[str] = (),
 ) -> Result:
-    version = ".".join(map(str, setup.version)) if setup.version else None
-    redact = Redactor().redacted
+    """Return the changes: as a diff if none is made yet, else in words, with what is `known` of the version."""
+    diffs = [Redactor().redacted(edit.diff()) if dry_run else None for edit in edits]
     values: dict[str, object] = {
         "agent": agent.name,
-        "version": version,
+        "version": _version_text(setup.version) or None,
         "project": str(setup.project) if setup.project else None,
         "dry_run": dry_run,
-        "files": [_file_values(edit, redact(edit.diff()) if dry_run else None) for edit in edits],
+        "files": [_file_values(edit, diff) for edit, diff in zip(edits, diffs, strict=True)],
         "remarks": list(remarks),
     }
+    if dry_run:
+        return Result(values, "".join(filter(None, diffs)))
 
     def put(out: Printer) -> None:
-        found = f" {version}" if version else ", version unknown" if agent.program and verb == "added" else ""
-        out.heading(f"{agent.title}{found}")
+        out.heading(f"{agent.title}{known}")
         for edit in edits:
             what = "nothing to do" if edit.became == "unchanged" else f"{verb} {' and '.join(edit.entries)}"
             out.say(f"{edit.found.path}: {what}", indent="  ")
         for remark in remarks:
             out.say(remark, indent="  ")
-        if verb == "added" and not dry_run:
-            out.say(f"Next: start a new session of {agent.title}")
-            if agent.is_read:
-                out.say(f"To bring in earlier sessions: {_program()} import {agent.name}")
+        for step in steps:
+            out.say(step)
 
-    if dry_run:
-        return Result(values, "".join(redact(edit.diff()) for edit in edits))
     return Result(values, put)
+
+
+def _version_text(version: Version | None) -> str:
+    return ".".join(map(str, version)) if version else ""
 
 
 def _program() -> str:
