@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
+    from squidbot.adapters.psycopg.connections import SharedConnections
+
 
 @settings(max_examples=60, deadline=None)
 @given(cuts=st.lists(st.integers(min_value=300, max_value=1_500), max_size=5))
@@ -283,6 +285,20 @@ def test_a_wrong_address_is_an_error_at_once(postgresql: str, wrong: str) -> Non
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are started anew here")
+def test_a_call_that_comes_while_the_store_closes_opens_nothing(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that has just seen the store open would make connections that nobody closes."""
+    connections, shared = psycopg_server.Server._connections, dict(psycopg_server._SHARED)
+
+    def closed_before(one: psycopg_server.Server) -> SharedConnections:
+        one.close()  # as another thread does
+        return connections(one)
+
+    monkeypatch.setattr(psycopg_server.Server, "_connections", closed_before)
+    with pytest.raises(StoreError, match="the store is closed"):
+        psycopg_server.Server(direct, patience_seconds=0.1).rows("SELECT 1")
+    assert shared == psycopg_server._SHARED
+
+
 def test_a_forked_process_opens_connections_of_its_own(postgresql: str) -> None:
     """Neither disturbs the other."""
     with opened(postgresql) as store:

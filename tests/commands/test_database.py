@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -292,7 +293,8 @@ def test_tables_of_later_migrations_are_separated_too(direct: str, monkeypatch: 
     monkeypatch.undo()
     with connected(direct, schema) as operator:
         operator.execute("SELECT separate_tenants()")
-        server.Server(direct, schema=schema).migrate()
+        with closing(server.Server(direct, schema=schema)) as migrated:
+            migrated.migrate()
         unseparated = operator.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' "
             "WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND NOT c.relrowsecurity",

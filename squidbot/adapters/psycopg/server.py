@@ -134,15 +134,16 @@ class Server:
 
     def close(self) -> None:
         """Close the connections, unless the caller gave the pool, or others use them, too."""
-        if self._shared is not None and self._process == os.getpid():
-            with _OPENING:
+        unused: SharedConnections | None = None
+        with _OPENING:
+            if self._shared is not None and self._process == os.getpid():
                 _USERS[self._shared] -= 1
-                is_last = not _USERS[self._shared]
-                if is_last:
-                    del _USERS[self._shared], _SHARED[self._shared_key]
-            if is_last:
-                self._shared.close()
-        self._shared, self._most = None, 0
+                if not _USERS[self._shared]:
+                    unused = _SHARED.pop(self._shared_key)
+                    del _USERS[unused]
+            self._shared, self._most = None, 0
+        if unused is not None:
+            unused.close()
 
     def named(self, text: str) -> bytes:
         """Return a statement with the schema in the place of `{schema}`: no connection needs a search path."""
@@ -224,14 +225,17 @@ class Server:
             wait = min(2 * wait, LAST_WAIT_SECONDS)
 
     def _connection(self, until: float) -> AbstractContextManager[Connection[Any]]:
-        if self._most == 0:
-            raise StoreError("the store is closed; open it again")
+        self._refuse_closed()
         left = max(0.1, until - time.monotonic())
         if self._given is None:
             return self._connections().connection(left)
         if self._process != os.getpid():
             raise StoreError("the pool is another process's: after a fork, pass one of this process")
         return self._given.connection(min(left, RECONNECT_SECONDS))
+
+    def _refuse_closed(self) -> None:
+        if self._most == 0:
+            raise StoreError("the store is closed; open it again")
 
     @property
     def _shared_key(self) -> tuple[str, int, int]:
@@ -242,6 +246,7 @@ class Server:
         if self._shared is not None and self._process == os.getpid():
             return self._shared
         with _OPENING:
+            self._refuse_closed()  # by another thread, meanwhile
             if self._shared is None or self._process != os.getpid():  # no other thread was faster
                 found = _SHARED.get(self._shared_key)
                 if found is None:
