@@ -260,6 +260,8 @@ def _served(command: list[str], port: int) -> NoReturn:
             time.sleep(0.1)
     elif kind == "view":
         said = _until(process, b"://")
+    elif kind == "store":
+        said = _until(process, b"Working; ")
     elif kind == "mcp":
         speaks = True
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}

@@ -360,7 +360,9 @@ def test_console_blocks_run_and_print_what_stands_behind_them(
     for at, block in enumerate(found):
         here = block.text
         if ADDRESS.search(here):
-            here = ADDRESS.sub(request.getfixturevalue("direct"), here)
+            address = request.getfixturevalue("direct")
+            squidbot.load({"store": {"url": address}}).close()  # a program has made the tables
+            here = ADDRESS.sub(address, here)
         if block.language == "toml":
             settings = here
         elif block.language == "python" and at < by_python:

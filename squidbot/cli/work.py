@@ -44,6 +44,8 @@ def work(place: OpenStore, *, once: bool, every: float) -> Result:
     jobs, sessions = EngineJobs(place.wired), _Sessions(place)
     tasks, failed, wrong = 0, 0, dict[str, str]()
     with stopped() as stopping, sessions.news() as news:
+        if not once:
+            click.echo("Working; Ctrl-C or SIGTERM ends it after the current task.", err=True)
         names, ends = sessions.changed(), time.monotonic() + every
         while not stopping.is_set():
             for name in dict.fromkeys(names):

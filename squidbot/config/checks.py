@@ -110,6 +110,8 @@ def a_file(value: object) -> object:
     """Refuse paths without a file name."""
     if not str(a_path(value)).strip():
         raise ValueError(f"must name a file, not {value!r}; remove the key to keep sessions in memory")
+    if str(value).startswith(("postgresql://", "postgres://")):
+        raise ValueError("must name a file: write the address of a database into url instead")
     return value
 
 

@@ -68,12 +68,22 @@ def test_a_worker_does_what_programs_leave_to_it(settings: Path) -> None:
 
 def test_workers_hear_of_turns_and_end_when_they_are_told_to(settings: Path) -> None:
     """Two of them, in processes of their own: what is said meanwhile is learned within seconds, by one of them."""
+    say(settings, "first", "Hello.")
     command = [sys.executable, "-m", "squidbot", "store", "work", "--every", "1", "--json"]
     workers = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
         for _ in range(2)
     ]
     try:
+        for worker in workers:
+            assert worker.stderr is not None
+            assert worker.stderr.readline().startswith("Working; ")
         for number, city in enumerate(("Lisbon", "Porto", "Faro")):
             say(settings, f"s{number}", f"I live in {city}.")
             until(lambda number=number: len(known(settings)) > 0 and _read(settings, f"s{number}"))  # type: ignore[misc]

@@ -156,6 +156,12 @@ def test_a_named_store_takes_the_place_of_the_one_in_the_settings(
         monkeypatch.setenv("SQUIDBOT_STORE_URL", address)
 
 
+def test_an_address_of_a_database_is_no_file() -> None:
+    """It would name a folder that nobody has."""
+    with pytest.raises(ConfigError, match="must name a file: write the address of a database into url instead @"):
+        squidbot.load({"store": {"path": "postgresql://me@localhost/agents"}})
+
+
 def test_an_address_takes_the_place_of_the_file_in_the_settings(folder: Path) -> None:
     """As a file does of an address."""
     address = "postgresql://nobody@127.0.0.1:9/nothing?connect_timeout=1"
