@@ -77,6 +77,7 @@ def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal
     assert [role for role, _ in said(folder)] == ["user", "assistant"] * 5
 
 
+@pytest.mark.slow
 def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callable[..., Terminal]) -> None:
     """None of them reaches the model. /compact shortens what is sent, /undo sends it as it was said; /explain tells."""
     talk = terminal("--user", "ann")

@@ -39,6 +39,7 @@ def test_the_search_finds_words_of_others_where_all_share_them(host: str, tmp_pa
     assert run_one(host, tmp_path, count=70, requests=120, seed="", scope=SHARED).leaks
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_the_words_of_the_user_who_is_named(tmp_path: Path) -> None:
     """Facts, their export, and the journal; nothing to the person of this machine, and nothing is shared."""
     everyone = users(40)

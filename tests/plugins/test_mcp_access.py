@@ -350,6 +350,7 @@ def without_queries(text: str) -> str:
     return re.sub(r" for: .*", "", text)
 
 
+@pytest.mark.slow
 def test_no_tool_tells_of_another_user(tmp_path: Path) -> None:
     """Every tool, every id of others and what looks like it: no secret word, and nothing of theirs is changed."""
     (tmp_path / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")

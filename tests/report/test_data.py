@@ -281,6 +281,7 @@ def test_replay_has_the_figures_of_its_tables() -> None:
         assert one["name"] in data.texts[values["messages"][one["said"]]["text"]]
 
 
+@pytest.mark.slow
 def test_replay_alone_needs_no_comparison() -> None:
     """Sending everything is there anyway."""
     values = replayed(compare=False)[0].values
