@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import weakref
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -136,6 +137,7 @@ class FullText:
         self._is_plain = is_plain
         self._keys = [each.key for each in passages]
         self._base = sqlite3.connect(":memory:")
+        weakref.finalize(self, self._base.close)
         self._base.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='porter unicode61')")
         texts = [each.text if is_plain else _paired(_head(each) + each.text) for each in passages]
         rows = [

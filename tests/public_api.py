@@ -128,7 +128,8 @@ def _member(path: str, given: object) -> Iterator[str]:
 
 def fields_of(kind: type) -> dict[str, str]:
     """Return the fields of a NamedTuple or a dataclass, each with its type and its default."""
-    if getattr(vars(kind).get("__init__"), "__doc__", None):
+    made = vars(kind).get("__init__")
+    if made is not None and made.__doc__:
         return {}  # a subclass of a host's dataclass, with arguments of its own
     defaults: dict[str, object] = getattr(kind, "_field_defaults", {})
     if dataclasses.is_dataclass(kind):

@@ -491,7 +491,7 @@ def test_a_run_within_a_tool_with_its_callers_id_is_a_child(way: str, family: Fa
 
 
 def test_runs_at_once_in_one_call_have_conversations_of_their_own(family: Family) -> None:
-    """Each asks twice, and the first one's tool takes longer; a later run goes on with the first one's."""
+    """Each asks twice, and one tool takes longer; a later run goes on with that of the one that began first."""
 
     async def look(place: str) -> str:
         await asyncio.sleep(0.1 if place == "Bern" else 0)
@@ -514,8 +514,10 @@ def test_runs_at_once_in_one_call_have_conversations_of_their_own(family: Family
     held = family.held()
     child = f"{CHAT}/ask/main1.0"
     assert sorted(held) == [CHAT, child, f"{child}/1"]
-    assert held[child] == ["Bern", "look Bern", "look Bern", "told Bern", "again", "told Bern"]
-    assert held[f"{child}/1"] == ["Porto", "look Porto", "look Porto", "told Porto"]
+    first, second = held[child][0], held[f"{child}/1"][0]
+    assert {first, second} == {"Bern", "Porto"}  # on a busy machine either begins first
+    assert held[child] == [first, f"look {first}", f"look {first}", f"told {first}", "again", f"told {first}"]
+    assert held[f"{child}/1"] == [second, f"look {second}", f"look {second}", f"told {second}"]
 
 
 def test_a_run_in_a_tool_that_is_tried_again_goes_on(family: Family) -> None:
