@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("host", HOSTS)
 def test_no_user_is_shown_another_s_words(host: str, tmp_path: Path) -> None:
     """Neither by a model's request, nor by a tool, an error or the log; each finds their own."""
-    seen = run_one(host, tmp_path, count=70, requests=120, seed="")
+    seen = run_one(host, tmp_path, count=40, requests=80, seed="")
     assert seen.leaks == []
-    assert seen.counts["with the user's own"] > 20
+    assert seen.counts["with the user's own"] > 10
 
 
 @pytest.mark.slow

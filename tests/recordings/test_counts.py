@@ -466,8 +466,19 @@ def _pieces(engine: Engine) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli lines", "copilot-cli"])
-@pytest.mark.parametrize("then", ["hooks", "import"])
+@pytest.mark.parametrize(
+    ("then", "name"),
+    [
+        ("hooks", "claude-code"),
+        pytest.param("hooks", "codex", marks=pytest.mark.slow),
+        ("hooks", "gemini-cli lines"),
+        pytest.param("hooks", "copilot-cli", marks=pytest.mark.slow),
+        pytest.param("import", "claude-code", marks=pytest.mark.slow),
+        ("import", "codex"),
+        ("import", "gemini-cli lines"),
+        ("import", "copilot-cli"),
+    ],
+)
 def test_what_an_import_stored_in_the_middle_of_a_step_is_completed(tmp_path: Path, name: str, then: str) -> None:
     """Wherever the file ended, by the hooks that follow or by another import: nothing is lost or comes twice.
 
