@@ -342,12 +342,20 @@ def psql(arguments: list[str]) -> None:
             connection.execute(statement.encode())
 
 
+def zstd(arguments: list[str]) -> None:
+    """Copy files that were never compressed, as the program would decompress them."""
+    files, values = words(arguments, {"-d"}, {"--output-dir-flat"})
+    (folder,) = map(Path, values["--output-dir-flat"])
+    for one in map(Path, files):
+        shutil.copyfile(one, folder / one.name.removesuffix(".zst"))
+
+
 def nothing(_: list[str]) -> None:
     """Do nothing: a package of the system's, a service."""
 
 
 PROGRAMS: dict[str, Callable[[list[str]], None]] = {
-    **{one.__name__: one for one in (squidbot, pip, uv, git, python, docker, curl, psql)},
+    **{one.__name__: one for one in (squidbot, pip, uv, git, python, docker, curl, psql, zstd)},
     **dict.fromkeys(("pytest", "ruff", "mypy", "sphinx-build"), checks),
     **dict.fromkeys(("apt", "apt-get", "createdb", "systemctl", "nvidia-smi", "lint-imports", "run"), nothing),
     "pip3": pip,

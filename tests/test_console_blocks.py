@@ -56,7 +56,7 @@ SESSION = re.compile(r"squidbot (?:session (?!list|jobs)\w+|report) ([\w./:-]+)"
 MADE = re.compile(r"squidbot (?:replay|mcp|import|store copy|memory add|memory import)\b")
 AGO = re.compile(r"# (?:second|minute|hour|day|month|year)s? ago|just now")
 TOOLS = "bash cat chmod cp cut date diff echo env grep head ls mkdir mv printf rm sed sha256sum sleep sort tail tee wc"
-SYSTEM = ["touch", *TOOLS.split()]
+SYSTEM = ["find", "touch", *TOOLS.split()]
 # What keeps a terminal's folder and variables for the next command.
 KEEPS = "\nexport -p >{0}/.exported\npwd >{0}/.where\n"
 
@@ -236,7 +236,10 @@ def coding_agents(shell: Shell) -> None:
             {"timestamp": at, "type": "response_item", "payload": {"type": "message", "role": role, "content": content}}
         )
     file = sessions / f"rollout-2026-11-01T10-00-00-{identifier}.jsonl"
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    file.write_text(text, encoding="utf-8")
+    old = file.name.replace("0199aaaa", "0188aaaa")
+    (sessions / f"{old}.zst").write_text(text.replace("0199aaaa", "0188aaaa"), encoding="utf-8")  # for the shim of zstd
 
 
 def models_of_files(shell: Shell) -> None:
