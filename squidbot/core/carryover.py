@@ -336,7 +336,7 @@ class _LastUse(NamedTuple):
 
 # What is hardly ever a name: of a tag or a comment, of a line that a search numbered, of a format; two words of prose.
 _ODD: Final = re.compile(r"/[\w-]+\Z|\d-[A-Za-z]|[a-z]\.[a-z]")
-_ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|(?<![A-Za-z/])[A-Za-z]+(?:/[A-Za-z]+)+\Z")
+_ODD_IN_PROSE: Final = re.compile(rf"{_ODD.pattern}|(?<![A-Za-z/])[A-Za-z]++(?:/[A-Za-z]++|(?!))++\Z")
 _ODD_FACTOR: Final = 0.3
 
 
