@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 CLONE = Path(os.environ.get("SQUIDBOT_CLONE", "."))
 SQUIDBOT = [sys.executable, "-c", "from squidbot.cli import main; main()"]
-# How long a worker works before it is ended; how long any server may take.
-WORKS_SECONDS, MOST_SECONDS = 1.5, 60.0
+# How long any server may take.
+MOST_SECONDS = 60.0
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 REQUIREMENT = re.compile(r"(\.|[A-Za-z0-9][A-Za-z0-9._-]*|\S*/)(?:\[([a-z0-9,-]+)\])?(?:[=<>!~].*)?")
 
@@ -260,8 +260,6 @@ def _served(command: list[str], port: int) -> NoReturn:
             time.sleep(0.1)
     elif kind == "view":
         said = _until(process, b"://")
-    elif kind == "store":
-        said = _until(process, b"Working; ")
     elif kind == "mcp":
         speaks = True
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
@@ -269,8 +267,8 @@ def _served(command: list[str], port: int) -> NoReturn:
         process.stdin.write(json.dumps(ask).encode() + b"\n")
         process.stdin.flush()
         said = _until(process, b'"result"')
-    else:
-        time.sleep(WORKS_SECONDS)  # it says nothing before it has done something
+    else:  # a worker, or an import that watches
+        said = _until(process, b"; Ctrl-C ")
     ready = process.poll() is None
     if not speaks:
         process.send_signal(signal.SIGINT)

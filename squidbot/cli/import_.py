@@ -243,10 +243,11 @@ class _RecordingsImport:
             make_folder(Path(self.place).absolute().parent)
         with open_store(self.place, writes=not self.dry_run, makes=is_new) as place:
             importer = self._importer(place)
-            runs = importer.runs(name for name, _ in sessions_of(place.store))
+            names = [name for name, _ in sessions_of(place.store)]
+            runs = importer.runs(names)
             self.skipped = [path for path in self.skipped if str(path.with_suffix("")) not in runs]
             if self.dry_run:
-                every = (RECORDED.all(place.store, name) for name, _ in sessions_of(place.store))
+                every = (RECORDED.all(place.store, name) for name in names)
                 self._count(find(), {key for each in every for key in keys_of(each)}, importer.is_wanted)
                 return
             seen = self._import(importer, find(), runs)
