@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx2
@@ -18,7 +19,7 @@ from squidbot.report.server import ReportServer, ViewOptions
 from squidbot.wiring.person import machine_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from types import TracebackType
 
 SECONDS = 30
@@ -111,9 +112,8 @@ def csrf(client: httpx2.Client) -> dict[str, str]:
     return {"squidbot-csrf": client.get("/api/me").json()["csrf"], "origin": str(client.base_url).rstrip("/")}
 
 
-def events(client: httpx2.Client, query: str, most: int, seconds: float = 10.0) -> list[tuple[float, str, str]]:
-    """Return the first events of a stream, each with when it came, its name and its data."""
-    found: list[tuple[float, str, str]] = []
+def following(client: httpx2.Client, query: str, seconds: float = 10.0) -> Generator[tuple[float, str, str]]:
+    """Give the events of a stream as they come, each with when it came, its name and its data."""
     name, ends = "", time.monotonic() + seconds
     with suppress(httpx2.ReadTimeout), client.stream("GET", f"/api/events?{query}", timeout=seconds) as answer:
         assert answer.status_code == 200, answer.read()
@@ -121,7 +121,12 @@ def events(client: httpx2.Client, query: str, most: int, seconds: float = 10.0) 
             key, _, value = line.partition(": ")
             name = value if key == "event" else name
             if key == "data":
-                found.append((time.time(), name, value))
-            if len(found) >= most or time.monotonic() > ends:
+                yield (time.time(), name, value)
+            if time.monotonic() > ends:
                 break
-    return found
+
+
+def events(client: httpx2.Client, query: str, most: int, seconds: float = 10.0) -> list[tuple[float, str, str]]:
+    """Return the first events of a stream."""
+    with closing(following(client, query, seconds)) as stream:
+        return [*islice(stream, most)]
