@@ -97,7 +97,7 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
     "--set-aside", is_flag=True, help="Rename a damaged file to NAME.json.damaged-DIGEST, and begin a fresh one."
 )
 @dry_run_option
-@form_version
+@form_version()
 @click.option(
     "--store",
     metavar="FILE.db",

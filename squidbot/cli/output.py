@@ -164,14 +164,18 @@ def message(_: click.Context, __: click.Parameter, value: str | None) -> int | N
     return int(found[1])
 
 
-form_version = click.option(
-    "--form-version",
-    "version",
-    type=click.Choice(["1.0", "2.0", "3.0"]),
-    envvar="SQUIDBOT_WORKSPACEAI_VERSION",
-    callback=lambda _, __, value: value or "",
-    help="Treat files as this version, whatever they say.  [default: SQUIDBOT_WORKSPACEAI_VERSION]",
-)
+def form_version(
+    what: str = "Treat files as this version, whatever they say.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option --form-version; `what` says what is done with files of the version."""
+    return click.option(
+        "--form-version",
+        "version",
+        type=click.Choice(["1.0", "2.0", "3.0"]),
+        envvar="SQUIDBOT_WORKSPACEAI_VERSION",
+        callback=lambda _, __, value: value or "",
+        help=f"{what}  [default: SQUIDBOT_WORKSPACEAI_VERSION]",
+    )
 
 
 def limit(number: int, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -355,7 +355,7 @@ models_option = click.option(
     help="Overwrite files that have more than the store; a copy stays as NAME.json.replaced-DIGEST.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@form_version
+@form_version("Write files of this version: 3.0 or 1.0.")
 def export(  # noqa: PLR0913  # an argument for each option
     place: OpenStore,
     *,
@@ -421,7 +421,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would c
 )
 @click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
 @dry_run_option
-@form_version
+@form_version()
 @STORE_OPTION
 @CONFIG_OPTION
 def import_older(  # options

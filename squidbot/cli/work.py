@@ -45,7 +45,7 @@ def work(place: OpenStore, *, once: bool, every: float) -> Result:
     tasks, failed, wrong = 0, 0, dict[str, str]()
     with stopped() as stopping, sessions.news() as news:
         if not once:
-            click.echo("Working; Ctrl-C or SIGTERM ends it after the current task.", err=True)
+            complain("working; Ctrl-C or SIGTERM ends it after the current task")
         names, ends = sessions.changed(), time.monotonic() + every
         while not stopping.is_set():
             for name in dict.fromkeys(names):

@@ -284,6 +284,20 @@ def test_a_wrong_address_is_an_error_at_once(postgresql: str, wrong: str) -> Non
     assert time.monotonic() - began < 10
 
 
+def test_a_connection_that_may_not_listen_is_closed(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server refuses to listen where it only follows another one; here, for a channel without a name."""
+    made, connect = list[psycopg.Connection[Any]](), psycopg.connect
+
+    def connected_to(*given: Any, **options: Any) -> psycopg.Connection[Any]:  # noqa: ANN401  # as it has them
+        made.append(connect(*given, **options))
+        return made[-1]
+
+    with closing(psycopg_server.Server(direct)) as server, server.listening("") as told:
+        monkeypatch.setattr(psycopg, "connect", connected_to)
+        assert told(0.01) == told(0.01) == []
+    assert [one.closed for one in made] == [True, True]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are started anew here")
 def test_a_call_that_comes_while_the_store_closes_opens_nothing(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has just seen the store open would make connections that nobody closes."""

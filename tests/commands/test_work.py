@@ -83,7 +83,7 @@ def test_workers_hear_of_turns_and_end_when_they_are_told_to(settings: Path) -> 
     try:
         for worker in workers:
             assert worker.stderr is not None
-            assert worker.stderr.readline().startswith("Working; ")
+            assert worker.stderr.readline().startswith("squidbot: working; ")
         for number, city in enumerate(("Lisbon", "Porto", "Faro")):
             say(settings, f"s{number}", f"I live in {city}.")
             until(lambda number=number: len(known(settings)) > 0 and _read(settings, f"s{number}"))  # type: ignore[misc]

@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -298,6 +298,8 @@ class Server:
                     first = [one.payload for one in connection.notifies(timeout=max(0.0, seconds), stop_after=1)]
                     return first + [one.payload for one in connection.notifies(timeout=0.0)] if first else []
             except psycopg.Error:
+                if connection is not None:
+                    connection.close()
                 connection = None
             time.sleep(max(0.0, until - time.monotonic()))
             return []
@@ -313,12 +315,13 @@ class Server:
         if not (self._direct or self._url):
             return None
         options: dict[str, Any] = {**LIVENESS, **conninfo_to_dict(self._direct or self._url), "autocommit": True}
-        connection = psycopg.connect("", **options)
-        if is_pooled(connection):
-            connection.close()
-            return None
-        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-        return connection
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(psycopg.connect("", **options)))
+            if is_pooled(connection):
+                return None
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            opened.pop_all()  # whoever listens closes it
+            return connection
 
     def ready(self, *, create: bool) -> None:
         """Check that the tables are of this version; if `create`, make them where there are none.
