@@ -247,7 +247,12 @@ def test_secrets_are_taken_out_of_what_a_recording_is_called(engine: squidbot.En
 
 KEYS = st.sampled_from(["input_tokens", "output_tokens", "cache_read_input_tokens", "prompt_tokens", "input", "x"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+    | st.just(10**400),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=6,
 )
