@@ -24,6 +24,7 @@ from squidbot.report.pages import StorePages
 from squidbot.wiring.journal import journal_of
 
 from ..commands.conftest import talk
+from ..listeners import until
 from .serving import Talker, browser, csrf, events, following, served
 from .test_gate import TOKENS, USERS
 
@@ -344,7 +345,7 @@ def test_a_page_follows_an_agent_in_another_process(folder: Path) -> None:
         listening = threading.Thread(target=listen)
         listening.start()
         said = []
-        time.sleep(0.5)
+        assert until(lambda: bool(told))  # the page is told at its begin that it follows
         for turn in range(3):
             said.append(agent.say("support/42", words=f"walrus {turn}"))
             time.sleep(1.1)
@@ -360,10 +361,7 @@ def test_a_page_follows_an_agent_in_another_process(folder: Path) -> None:
         assert 1 + len(said) <= so_far <= 1 + 2 * len(said)
         for stored in said:
             assert any(-0.2 < at - stored < 1 for at, _, _ in told[1:]), (stored, told)
-        ends = time.monotonic() + 10
-        while server.watcher.is_at_work or server.streams:
-            assert time.monotonic() < ends
-            time.sleep(0.05)
+        assert until(lambda: not server.watcher.is_at_work and not server.streams)
     assert folder.is_dir()
 
 
