@@ -12,6 +12,8 @@
   let isDue = false;
   let again = 0;
   let stream = null;
+  // What was forgotten last stays beside the state, which is said again at once.
+  let done = "";
   const texts = new Map();
 
   const bar = document.createElement("nav");
@@ -74,7 +76,7 @@
       const seconds = answer.headers.get("squidbot-again-seconds");
       if (seconds !== null) again = setTimeout(load, 1000 * Number(seconds) + 20);
       if (answer.status !== 304) patch(await answer.json());
-      say(`follows the session: ${count(values.messages.length, "message")}, ${count(values.calls.length, "call")}`);
+      say(`${done}follows the session: ${count(values.messages.length, "message")}, ${count(values.calls.length, "call")}`);
     } catch (error) {
       say(error instanceof TypeError ? "the server does not answer; it may have ended" : error.message);
     }
@@ -102,8 +104,10 @@
     const headers = { "content-type": "application/json", "squidbot-csrf": me.csrf };
     const answer = await fetch(`${api}/forget`, { method: "POST", headers, body: JSON.stringify({ messages: seqs }) });
     if (answer.status === 401) { loggedOut(answer); return; }
-    say(answer.ok ? `forgot ${seqs.map((seq) => `m${seq}`).join(", ")}` : (await answer.text()).trim());
-    if (answer.ok) { field.value = ""; load(); }
+    if (!answer.ok) { say((await answer.text()).trim()); return; }
+    done = `forgot ${seqs.map((seq) => `m${seq}`).join(", ")}; `;
+    field.value = "";
+    load();
   }
 
   async function begin() {

@@ -155,7 +155,9 @@ function searchTools() {
 async function search() {
   if (!asked.query.trim()) return [make("p", { class: "dim" }, "Search through all that was said, in all sessions.")];
   say("Searching…");
+  const { number } = opened;
   const found = await ask("/api/search", { q: asked.query, name: asked.name });
+  if (number !== opened.number) return [];
   const where = `in ${found.searched.toLocaleString()} of ${many(found.total, "session")}${found.damaged ? `; ${found.damaged} can't be read` : ""}`
     + (found.left_out ? `; without ${many(found.left_out, "old message")} that no index has yet: squidbot session search finds them` : "");
   say(found.hits.length ? `The best ${many(found.hits.length, "message")}, ${where}` : `No message ${where}. Try other words.`);
@@ -354,6 +356,13 @@ function move(step) {
   links[at < 0 ? (step > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + step))]?.focus();
 }
 
+// Told at once, so that the next key finds the page: the browser tells a change of the hash only after keys that wait.
+function choose(tab) {
+  if (location.hash === `#${tab}`) return;
+  history.pushState(null, "", `#${tab}`);
+  window.dispatchEvent(new Event("hashchange"));
+}
+
 const THEMES = { automatic: "dark", dark: "light", light: "automatic" };
 
 function theme(name) {
@@ -369,7 +378,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("ask").open) return;
   if (event.target.closest("input, textarea, select")) { if (event.key === "Escape") event.target.blur(); return; }
   const tab = TABS[Number(event.key) - 1];
-  if (tab && !(tab === "status" && $("status-tab").hidden)) location.hash = tab;
+  if (tab && !(tab === "status" && $("status-tab").hidden)) choose(tab);
   else if (event.key === "/") $("field")?.focus();
   else if (event.key === "j" || event.key === "k") move(event.key === "j" ? 1 : -1);
   else if (event.key === "t") nextTheme();
