@@ -85,7 +85,7 @@ def test_a_session_is_opened_and_grows(folder: Path) -> None:
         page.get_by_role("link", name="support/42").click()
         page.get_by_text("follows the session: 96 messages").wait_for()
         agent.say("support/42", 3)
-        page.get_by_text("follows the session: 102 messages").wait_for(timeout=3_000)
+        page.get_by_text("follows the session: 102 messages").wait_for()
         page.goto(f"{page.url}#view=message&message=101")
         page.get_by_text("The answer 2 to Mend the walrus.").first.wait_for()
         page.get_by_role("link", name="All sessions").click()
