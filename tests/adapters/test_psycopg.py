@@ -307,7 +307,7 @@ def test_nobody_waits_for_another_session_and_no_reader_for_a_writer(postgresql:
             assert store.head("a") == (1, 0)
             assert store.read("a", 0, 9) == [made_message(0, "tea")]
             assert len(store.search("a", "tea", 9)) == 1
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
             waiting = threading.Thread(target=store.append, args=("a", 1, [made_message(1)]))
             waiting.start()
             waiting.join(0.3)

@@ -281,7 +281,7 @@ def test_a_wrong_address_is_an_error_at_once(postgresql: str, wrong: str) -> Non
     began = time.monotonic()
     with pytest.raises(StoreError, match=r"no_such_.*; check address, user and password \(PGPASSWORD, ~/.pgpass\)"):
         opened(re.sub(r"/[^/?]*(\?|$)", wrong, postgresql, count=1), patience_seconds=60)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_a_connection_that_may_not_listen_is_closed(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_append_gives_up_when_another_process_holds_the_lock(tmp_path: Path) -> 
         started = time.monotonic()
         with pytest.raises(StoreError, match=r"lock.*nothing was written") as caught:
             store.append("s", 3, [made_message(3)])
-        assert 0.1 < time.monotonic() - started < 2
+        assert 0.1 < time.monotonic() - started < 15  # of 30 unless told otherwise
         assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
         assert not isinstance(caught.value, DamagedStoreError)
         assert len(store.read("s", 0, 9)) == 3

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from squidbot.adapters.common.looks import Unanswered
 from squidbot.adapters.gpus import MOST_BYTES, Commands, Printed
 
+from ...listeners import until
 from .fakes import program
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are shell scripts")
@@ -37,18 +40,21 @@ def test_run_is_refused_when_a_program_is_not_on_the_path(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("before", ["exec /bin/sleep 30", "/bin/sleep 30 &", "trap '' TERM; /bin/sleep 30"])
-def test_run_ends_the_program_when_it_takes_too_long(tmp_path: Path, before: str) -> None:
+def test_run_ends_the_program_when_it_takes_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
     """The time limit holds for those that it started, too: nobody is left who holds its output."""
-    program(tmp_path, "slow", "", before=f"echo $$ > {tmp_path}/pid\n{before}")
-    start = time.monotonic()
+    program(tmp_path, "slow", "", before=before)
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda *args, **kwargs: started.append(popen(*args, **kwargs)) or started[0]
+    )
+    began = time.monotonic()
     with pytest.raises(Unanswered, match=r"slow did not end within 0\.3 s"):
         Commands({"PATH": str(tmp_path)}, 0.3).run("slow")
-    assert time.monotonic() - start < 5
-    group = int((tmp_path / "pid").read_text(encoding="utf-8"))
-    deadline = time.monotonic() + 5
-    while living(group) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert living(group) == []
+    assert time.monotonic() - began < 20
+    assert until(lambda: not living(started[0].pid))
 
 
 def living(group: int) -> list[str]:
