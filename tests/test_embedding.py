@@ -146,7 +146,7 @@ def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch:
 ANN = squidbot.Scope(user="ann", bot="helper")
 
 
-def settled(engine: squidbot.Engine, seconds: float = 5.0) -> int:
+def settled(engine: squidbot.Engine, seconds: float = 30.0) -> int:
     """Return how many facts wait for a vector, once none does or the time is over."""
     meaning = engine.wired.remembering.meaning
     assert meaning is not None

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import Scope, View
+from squidbot.services import background
 from squidbot.services.background import REST_SECONDS, FactWork, LastingWorker
 from squidbot.testing.models import ScriptedLLM
 
@@ -283,14 +285,15 @@ def test_closed_engine_has_read_all_that_was_said(tmp_path: Path) -> None:
 
 def test_reading_at_the_end_takes_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left is read when the session goes on."""
-    read = []
+    read, clock = list[str](), [0.0]
 
     def reads(_self: FactWork, one: SessionHandle, _order: WorkOrder) -> bool:
         read.append(one.session_id)
-        time.sleep(0.05)
+        clock[0] += 0.05
         return False
 
     monkeypatch.setattr(FactWork, "waits", reads)
+    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     worker = LastingWorker(FactWork())
     with squidbot.load({"summary": {"scheduler": "none"}}) as engine:
         for number in range(20):

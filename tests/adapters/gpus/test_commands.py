@@ -47,9 +47,12 @@ def test_run_ends_the_program_when_it_takes_too_long(
     program(tmp_path, "slow", "", before=before)
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
-    monkeypatch.setattr(
-        subprocess, "Popen", lambda *args, **kwargs: started.append(popen(*args, **kwargs)) or started[0]
-    )
+
+    def start(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401  # as that takes them
+        started.append(popen(*args, **kwargs))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
     began = time.monotonic()
     with pytest.raises(Unanswered, match=r"slow did not end within 0\.3 s"):
         Commands({"PATH": str(tmp_path)}, 0.3).run("slow")
