@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -20,13 +21,14 @@ from squidbot.core.literals import literals_of
 from squidbot.core.messages import Kind, Message
 from squidbot.core.notes import notebook
 from squidbot.core.plan import CAUSES
+from squidbot.core.settings import STRATEGIES
 from squidbot.core.summaries import ModelSummarizer, SummarySettings
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.view.steps import opens_turn
 from squidbot.testing.models import ScriptedLLM
 
 from .driver import CODEC, Call, Host, Setup, assistant, changed, copied, held, opened, requests, result, user
-from .histories import effort, histories, schedules, setups, tame
+from .histories import METERS, effort, histories, schedules, setups, tame
 from .rules import breaks_at, is_said, pairs_broken, rendered, sent, transcript_of
 from .test_promise_6_same_bytes import outcome
 
@@ -360,6 +362,10 @@ def answering(answer: str) -> ModelSummarizer:
     return ModelSummarizer(ScriptedLLM(good if answer == GOOD else answer))
 
 
+LONGER = (
+    assistant("- [GOAL] ship it by May\n[NEXT] write the parser\n", ("a", "read", json.dumps({"content": "yes" * 24}))),
+    result("a", "0\x80\x80\U00010000\U00010000"),
+)
 EVERYTHING = SummarySettings(min_messages=1, min_input_tokens=1)
 
 
@@ -427,14 +433,16 @@ def test_requests_keep_every_promise_beside_a_model(
 
 @effort(25)
 @given(history=talks(), setup=setups((8192, 16_384)), answers=st.lists(ANSWERS, min_size=1, max_size=3))
+# An answer that is longer than asked for, of messages that are hardly longer.
+@example([*LONGER, *tame(1, 320)], Setup(8192, None, STRATEGIES["coherence"], METERS[2]), [GOOD])
 def test_one_source_gets_one_summary(history: list[Message], setup: Setup, answers: list[str]) -> None:
-    """However often jobs are run (C5); they come by what they save, and what is kept fits its room."""
+    """However often jobs are run (C5); they come by what they save, and what is kept is less than was said."""
     host, done = run(history, setup, answers, frozenset())
     made = [one.summary for one in done if one.summary]
     assert len({one.source_digest for one in made}) == len(made) == len({one.summary_id for one in made})
     for one in done:
         if one.summary:
-            assert one.summary.cost.bound <= one.task.limit_tokens < one.task.said_tokens
+            assert max(one.summary.cost.bound, one.task.limit_tokens) < one.task.said_tokens
             assert re.search(r"talked about|src/app/main\.py|and so on", one.summary.text)
     desks = desk(host.store, setup)
     due = desks.due(1e9, reason="request")
