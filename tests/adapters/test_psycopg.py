@@ -372,7 +372,7 @@ def test_stores_of_one_address_share_their_connections(direct: str) -> None:
             store.close()
         assert stores[0].head("s") == (1, 0)
         stores[0].close()
-        ended = time.monotonic() + 5
+        ended = time.monotonic() + 30
         while count(operator) and time.monotonic() < ended:
             time.sleep(0.01)
         assert count(operator) == 0

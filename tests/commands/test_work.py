@@ -121,7 +121,7 @@ def test_a_session_is_told_to_who_listens(direct: str) -> None:
         assert news(5.0) == ["\0 odd"]
         assert news(0.1) == []
         assert store.changed_since(moment)[0] == ["\0 odd"]
-        store._server.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'")
+        store._server.rows("SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'")
         news(0.1)
         news(0.1)
         other.tell("\0 odd")
