@@ -167,7 +167,7 @@ def test_what_is_no_server_is_a_reason(url: str, said: str) -> None:
     assert said in found.reason
 
 
-@pytest.mark.parametrize("pieces", [[b""], [b"HTTP/1.1 200 OK\r\n\r\n{"], [b"HTTP/1.1 200 OK\r\n\r\n", *[b" "] * 99]])
+@pytest.mark.parametrize("pieces", [[b""], [b"HTTP/1.1 200 OK\r\n\r\n{"], [b"HTTP/1.1 200 OK\r\n\r\n", *[b" "] * 999]])
 def test_server_that_stalls_is_left_in_time(pieces: list[bytes]) -> None:
     """It says nothing, or goes on for ever a little at a time."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -191,7 +191,7 @@ def test_server_that_stalls_is_left_in_time(pieces: list[bytes]) -> None:
         serving.join(10.0)
     assert found.tokens is None
     assert "timed out" in found.reason
-    assert taken < 1.5
+    assert taken < 8  # of 20 where each piece began the time anew
 
 
 @pytest.fixture(scope="module")

@@ -274,7 +274,7 @@ def test_close_gives_back_all_threads(path: Path) -> None:
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0  # noqa: PTH112, PTH208
     first.close()
     first.close()
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
     if threads:
         assert len(os.listdir("/proc/self/task")) < threads  # noqa: PTH208
     for asked in (lambda: first.reply(HELLO, 8), first.embedder, lambda: first.counter.count("never counted before")):
