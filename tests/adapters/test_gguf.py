@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import tracemalloc
-from time import perf_counter, process_time
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -386,9 +386,9 @@ def test_read_header_of_400_gigabytes_takes_neither_time_nor_memory(tmp_path: Pa
     tracemalloc.stop()
     assert peak < 2 * 2**20, f"{peak} bytes, {kept} kept"
     os.utime(path, ns=(1, 1))
-    begin = perf_counter()
+    begin = process_time()
     read_header(path)
-    assert perf_counter() - begin < 1.0  # 15 ms where nothing else runs
+    assert process_time() - begin < 1.0  # 15 ms where nothing else runs
 
 
 @pytest.mark.parametrize("count", [2**22 + 1, 2**36])
