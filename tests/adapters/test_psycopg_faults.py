@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from contextlib import closing
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -158,14 +159,23 @@ def _until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it did not go on")
 
 
-def test_a_write_goes_on_at_once_where_the_server_is_back(server: DatabaseServer) -> None:
+def test_a_write_goes_on_at_once_where_the_server_is_back(
+    server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who waits asks at least twice a second, and opens a connection."""
-    place, away, done = server.data / ".s.PGSQL.5432", server.data / "away", list[float]()
+    place, away = server.data / ".s.PGSQL.5432", server.data / "away"
+    done, waits = threading.Event(), list[tuple[float, float]]()
+
+    def sleep(seconds: float) -> None:
+        waits.append((time.monotonic(), seconds))
+        time.sleep(seconds)
+
     with opened(server.url, patience_seconds=60) as store:
+        monkeypatch.setattr(psycopg_server, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
 
         def write() -> None:
             store.append("s", 0, [made_message(0)])
-            done.append(time.monotonic())
+            done.set()
 
         with connected(server.url) as operator:
             place.rename(away)
@@ -175,11 +185,14 @@ def test_a_write_goes_on_at_once_where_the_server_is_back(server: DatabaseServer
         writer = threading.Thread(target=write)
         writer.start()
         time.sleep(1.15)
-        assert not done
+        assert not done.is_set()
         away.rename(place)
         back = time.monotonic()
         writer.join()
-        assert done[0] - back < 0.75
+        assert done.is_set()
+        assert 0 < max(seconds for _, seconds in waits) <= 0.5
+        # An attempt that began before may have failed behind it; the next one finds the server.
+        assert sum(at >= back for at, _ in waits) <= 1
         assert store.head("s") == (1, 0)
 
 
@@ -212,7 +225,7 @@ def test_locks_and_limits_of_the_server_are_told(direct: str) -> None:
 
     with connected(direct, schema) as operator, operator.transaction():
         operator.execute("SELECT * FROM sessions FOR UPDATE")
-        refused("-c%20statement_timeout%3D200", "statement timeout; raise statement_timeout")
+        refused("-c%20statement_timeout%3D1000", "statement timeout; raise statement_timeout")
         refused("-c%20lock_timeout%3D100", "lock timeout")
     refused("-c%20default_transaction_read_only%3Don", "read-only transaction")
     with (
@@ -281,7 +294,7 @@ def test_a_wrong_address_is_an_error_at_once(postgresql: str, wrong: str) -> Non
     began = time.monotonic()
     with pytest.raises(StoreError, match=r"no_such_.*; check address, user and password \(PGPASSWORD, ~/.pgpass\)"):
         opened(re.sub(r"/[^/?]*(\?|$)", wrong, postgresql, count=1), patience_seconds=60)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_a_connection_that_may_not_listen_is_closed(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
