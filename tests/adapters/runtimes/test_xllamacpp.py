@@ -38,6 +38,8 @@ from squidbot.adapters.xllamacpp import (  # noqa: E402
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
 
 WINDOW_TOKENS = 512
+# How long the last lines of a log may take here: the thread that writes them shares the processor with all else.
+LOG_SECONDS = 30.0
 # One thread is enough for 93 kB, and several wait for each other where the processor is busy.
 open_model = partial(open_on_all_cores, threads=1)
 HELLO = [{"role": "user", "content": "hello"}]
@@ -57,6 +59,14 @@ LOOK = {
 # The one token that is added begins a call: the model begins with it, and ends behind it, where the grammar of calls,
 # which does the rest, allows it to.
 CALLS = {"tool_choice": "required", "parallel_tool_calls": False, "logit_bias": [[360, 50.0], [359, 100.0]]}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def patient() -> Iterator[None]:
+    """Wait for the last lines of a log on a busy machine, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "PATIENCE_SECONDS", LOG_SECONDS)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -380,6 +390,7 @@ def test_model_loads_where_the_level_of_the_log_can_not_be_lowered(path: Path, m
     opened = open_model(definition(path))
     assert opened.served == RuntimeReport(WINDOW_TOKENS)
     opened.close()
+    monkeypatch.setattr(logs, "PATIENCE_SECONDS", LOG_SECONDS)
     with pytest.raises(ModelLoadError, match="quantized V cache requires flash_attn"):
         open_model(definition(path, type_v="q8_0", flash_attn=False))
 
