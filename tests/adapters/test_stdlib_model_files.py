@@ -198,7 +198,7 @@ def test_processes_that_write_at_once_leave_whole_files(tmp_path: Path) -> None:
     """W-06, V24: of one model and of two that are spelled alike."""
     models = ["a:b", "a.b", "a:b"]
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), model]) for model in models]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     for model in set(models):
         assert owner_of(kept(tmp_path).load(model)) == model
     names = sorted(path.name for path in tmp_path.iterdir())

@@ -508,7 +508,7 @@ def test_threads_that_open_the_same_model_share_it(path: str) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join()
     assert found == [machine.opened[0]] * 4
     assert machine.opened[0].closed == len(machine.asked) == 1
 

@@ -111,7 +111,7 @@ def test_engine_watches_a_model_that_it_opened(path: str) -> None:
         assert threads() == ["squidbot-memory"]
         card.used_fraction = 0.99
         while "memory-emergency" not in card.names():
-            assert card.looked.acquire(timeout=10)
+            assert card.looked.acquire(timeout=60)
         assert engine.session("t", model="tiny").window.window_tokens == window.window_tokens
     assert threads() == []
 

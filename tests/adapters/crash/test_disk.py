@@ -126,7 +126,7 @@ def test_record_says_that_nothing_was_written_when_another_program_holds_the_loc
         began = time.monotonic()
         with pytest.raises(StoreError, match=r"lock.*nothing was written"):
             session.record(made.incoming, exchange("w", 0))
-        assert 0.1 < time.monotonic() - began < 15
+        assert 0.1 < time.monotonic() - began < 20
         rival.execute("ROLLBACK")
         session.record(made.incoming, exchange("w", 0))
     assert exchanges_in(path) == [("w", 0)]

@@ -24,7 +24,7 @@ from .told import FULL, ROOT, acknowledged, check_kills, ended, exchanges_in, op
 from .writer import PARTS, SESSION, exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -48,17 +48,32 @@ def test_nothing_acknowledged_is_lost_when_clients_are_killed(postgresql: str) -
     check_kills(KILLS, lambda number: {"url": postgresql, "schema": schemas[number]})
 
 
+def await_more(settings: Mapping[str, str], *names: str) -> None:
+    """Wait until each of these writers has recorded another exchange: they are at work, and the server is back."""
+    ends = time.monotonic() + 120
+
+    def recorded(name: str) -> int:
+        return sum(f"{name} " in row.payload for row in store.read(SESSION, 0, 10**9)) // PARTS
+
+    with closing(opened_store(settings)) as store:
+        before = {name: recorded(name) for name in names}
+        while any(recorded(name) == before[name] for name in names):
+            assert time.monotonic() < ends, "a writer does not go on"
+            time.sleep(0.05)
+
+
 def test_nothing_is_lost_or_doubled_when_the_server_is_killed(server: DatabaseServer) -> None:
     """Two processes in one session go on by themselves, each time the server is back."""
     settings, began = {"url": server.url, "schema": new_schema()}, time.monotonic()
     chance = random.Random(7)  # noqa: S311  # repeatable
     writers = [start(settings, f"w{number}", 10**9) for number in range(2)]
     for _ in range(CRASHES):
+        await_more(settings, "w0", "w1")
         time.sleep(1 + chance.random())  # a crash loop is longer than anybody waits
         server.crash()
         time.sleep(chance.random() * 0.5)
         server.start()
-    time.sleep(1)
+    await_more(settings, "w0", "w1")
     for process in writers:
         process.terminate()
     told = [acknowledged(output) for output in ended(writers)]

@@ -29,8 +29,9 @@ def test_four_processes_lose_nothing_when_they_write_one_session_through_the_eng
     path = tmp_path / "s.db"
     began = time.monotonic()
     writers = [start(path, f"w{number}", EXCHANGES) for number in range(WRITERS)]
-    seen, looks = 0, 0
-    while any(process.poll() is None for process in writers):
+    seen, looks, at_work = 0, 0, True
+    while at_work:
+        at_work = any(process.poll() is None for process in writers)  # once more behind the last of them
         if path.exists() and path.with_name("s.db-known").exists():
             with SqliteStore(path) as store:
                 messages, _ = store.head(SESSION)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[3]
 
+# How long a program that comes to its end may take, on a machine that has much else to do.
+PATIENCE_SECONDS = 60.0
+
 # NVML as its header declares it, with figures chosen by the environment: FAKE_NVML names what is wrong.
 # Two cards: 24,576 MiB, of which other programs have 7,000 and the driver 500; and 12,288 MiB, all free but 300.
 NVML_C = r"""
@@ -129,7 +132,7 @@ def child(code: str, environ: dict[str, str]) -> str:
         env={**inherited, "PYTHONPATH": str(ROOT), **environ},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -183,7 +186,7 @@ class Says(Commands):
     @staticmethod
     def on(*folders: Path) -> Commands:
         """Return commands that find the programs of these folders only."""
-        return Commands({"PATH": os.pathsep.join(str(folder) for folder in folders)})
+        return Commands({"PATH": os.pathsep.join(str(folder) for folder in folders)}, PATIENCE_SECONDS)
 
 
 class OneSource:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot import models
 from squidbot.core.errors import LLMError
 from squidbot.core.sizing.header import TENSOR_TYPES
 from squidbot.testing.ggufs import offline_chat_model
@@ -31,6 +32,12 @@ KEYS: Json = {
 }
 SHAPES = {"token_embd.weight": [1024, 512], "blk.0.attn_q.weight": [1024, 1024], "blk.0.ffn_down.weight": [1024, 1024]}
 F16 = TENSOR_TYPES[1].name.upper()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give servers more time than two seconds: the machine may have others to run."""
+    monkeypatch.setattr(models, "PATIENCE_SECONDS", 30.0)
 
 
 def told() -> Model:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_HERE = answering(b"404 page not found", b"404 Not Found")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def patient() -> Iterator[None]:
+    """Give servers that answer more time than two seconds: the machine may have others to run."""
+    defaults = served_window.__kwdefaults__
+    assert defaults is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(defaults, "seconds", 30.0)
+        yield
 
 
 def speaking(**said: object) -> Callable[[str], bytes]:
@@ -102,7 +113,7 @@ def test_key_is_sent_where_there_is_one() -> None:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         served_window(url, "m", api_key="sk-1")
         served_window(url, "m")
-        serving.join(10.0)
+        serving.join()
     assert b"Authorization: Bearer sk-1\r\n" in heard[0]
     assert b"Authorization" not in heard[1]
     assert ask(answering(b"{}", b"401 Unauthorized")).reason.endswith("it rejects this key")
@@ -134,7 +145,7 @@ def test_real_llama_server_says_the_window_of_a_slot(tmp_path: Path) -> None:
         [sys.executable, "-c", REAL, str(tmp_path / "tiny.gguf")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert told.stdout.splitlines()[-2:] == ["(512, 'llama-server', '')", "it rejects this key"], told.stderr
@@ -167,7 +178,9 @@ def test_what_is_no_server_is_a_reason(url: str, said: str) -> None:
     assert said in found.reason
 
 
-@pytest.mark.parametrize("pieces", [[b""], [b"HTTP/1.1 200 OK\r\n\r\n{"], [b"HTTP/1.1 200 OK\r\n\r\n", *[b" "] * 999]])
+@pytest.mark.parametrize(
+    "pieces", [[b""], [b"HTTP/1.1 200 OK\r\n\r\n{"], [b"HTTP/1.1 200 OK\r\n\r\n", *[b" "] * 2_000]]
+)
 def test_server_that_stalls_is_left_in_time(pieces: list[bytes]) -> None:
     """It says nothing, or goes on for ever a little at a time."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -175,12 +188,12 @@ def test_server_that_stalls_is_left_in_time(pieces: list[bytes]) -> None:
 
         def serve() -> None:
             line, _ = listening.accept()
-            with line:
+            with line, suppress(ConnectionError):  # who asked may be gone before we hear of it
                 for piece in pieces:
                     if done.wait(0.02):
                         break
                     line.sendall(piece)
-                done.wait(10.0)
+                done.wait(60.0)
 
         serving = threading.Thread(target=serve)
         serving.start()
@@ -188,10 +201,10 @@ def test_server_that_stalls_is_left_in_time(pieces: list[bytes]) -> None:
         found = served_window(f"http://127.0.0.1:{listening.getsockname()[1]}", "m", seconds=0.3)
         taken = time.monotonic() - before
         done.set()
-        serving.join(10.0)
+        serving.join()
     assert found.tokens is None
     assert "timed out" in found.reason
-    assert taken < 8  # of 20 where each piece began the time anew
+    assert taken < 20.0
 
 
 @pytest.fixture(scope="module")
