@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
+from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,8 @@ from squidbot.core.transcript.identity import identity_of
 from squidbot.report.listing import key_of
 from squidbot.services.forget import forget_session
 
-from .serving import browser, events, served
+from ..listeners import until
+from .serving import SECONDS, browser, following, served
 from .test_gate import TOKENS, USERS
 
 if TYPE_CHECKING:
@@ -119,9 +121,14 @@ def test_a_page_hears_of_it() -> None:
             before = engine.wired.store.head("notes")
         ways = list[tuple[float, str, str]]()
 
-        listening = threading.Thread(target=lambda: ways.extend(events(client, f"session={KEY}", 2, 5.0)))
+        def listen() -> None:
+            with closing(following(client, f"session={KEY}", SECONDS)) as stream:
+                ways.extend(islice(stream, 1))
+                ways.extend(islice(stream, 1))
+
+        listening = threading.Thread(target=listen)
         listening.start()
-        time.sleep(1)
+        assert until(lambda: bool(ways))  # the page is told at its begin that it follows
         server.watcher._lock.acquire()  # it looks only once both are done
         forget()
         say("", "The new words")
