@@ -130,3 +130,10 @@ def events(client: httpx2.Client, query: str, most: int, seconds: float = 10.0) 
     """Return the first events of a stream."""
     with closing(following(client, query, seconds)) as stream:
         return [*islice(stream, most)]
+
+
+def follow(client: httpx2.Client, query: str, most: int, told: list[tuple[float, str, str]]) -> None:
+    """Add the first events of a stream to a list as they come: the first of them says that the page listens."""
+    with closing(following(client, query, SECONDS)) as stream:
+        for event in islice(stream, most):
+            told.append(event)  # noqa: PERF402  # as they come: others look meanwhile

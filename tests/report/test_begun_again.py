@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import closing
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +14,7 @@ from squidbot.report.listing import key_of
 from squidbot.services.forget import forget_session
 
 from ..listeners import until
-from .serving import SECONDS, browser, following, served
+from .serving import browser, follow, served
 from .test_gate import TOKENS, USERS
 
 if TYPE_CHECKING:
@@ -121,12 +119,7 @@ def test_a_page_hears_of_it() -> None:
             before = engine.wired.store.head("notes")
         ways = list[tuple[float, str, str]]()
 
-        def listen() -> None:
-            with closing(following(client, f"session={KEY}", SECONDS)) as stream:
-                ways.extend(islice(stream, 1))
-                ways.extend(islice(stream, 1))
-
-        listening = threading.Thread(target=listen)
+        listening = threading.Thread(target=follow, args=(client, f"session={KEY}", 2, ways))
         listening.start()
         assert until(lambda: bool(ways))  # the page is told at its begin that it follows
         server.watcher._lock.acquire()  # it looks only once both are done
