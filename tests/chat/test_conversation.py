@@ -431,7 +431,9 @@ def killed(folder: Path, environment: Mapping[str, str], until: bytes) -> bytes:
         assert process.stdout is not None
         seen = b""
         while until not in seen:
-            seen += os.read(process.stdout.fileno(), 4_096)
+            more = os.read(process.stdout.fileno(), 4_096)
+            assert more, seen  # it ended before it was killed
+            seen += more
         process.kill()
         return seen + process.stdout.read()
 

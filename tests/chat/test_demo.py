@@ -144,17 +144,23 @@ def page(folder: Path, environment: dict[str, str]) -> Iterator[Callable[..., An
         spawned.close(force=True)
 
 
+def press(shown: Any, keys: str) -> None:  # noqa: ANN401  # as above
+    """Press keys once they are waited for: what is typed between the prompt and that is dropped by the terminal."""
+    assert shown.waitnoecho()
+    shown.send(keys)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120)])
 def test_demo_fits_the_screen_at_each_enter(page: Callable[..., Any], rows: int, columns: int) -> None:
     """Nothing scrolls away unread: each page leaves room for the line that asks for the next one."""
     shown, pages = page(rows, columns), list[str]()
     while shown.expect_exact([PROMPT, "squidbot status"]) == 0:
         pages.append(ESCAPES.sub("", shown.before).replace("\r", "\n"))
-        shown.send("x\r")  # no other key goes on
+        press(shown, "x\r")  # no other key goes on
     said = shown.before + shown.after
     shown.expect_exact("Enter ends")
     pages.append(ESCAPES.sub("", said + shown.before + shown.after).replace("\r", "\n"))
-    shown.send("\r")
+    press(shown, "\r")
     shown.read()
     shown.close()
     assert shown.exitstatus == 0
@@ -171,8 +177,8 @@ def test_demo_draws_what_was_seen(page: Callable[..., Any], folder: Path) -> Non
     """At the end, when the user presses r: a report of the conversation, with its compaction and its undo."""
     shown = page(24, 80)
     while shown.expect_exact([PROMPT, "Enter ends"]) == 0:
-        shown.send("\r")
-    shown.send("r")
+        press(shown, "\r")
+    press(shown, "r")
     assert "report.html: " in shown.read()
     shown.close()
     assert shown.exitstatus == 0
@@ -185,7 +191,7 @@ def test_demo_ends_with_q_or_as_other_programs_do(page: Callable[..., Any], key:
     shown = page(NO_COLOR="1")
     shown.expect_exact(PROMPT)
     assert "\x1b[3" not in shown.before
-    shown.send(key)
+    press(shown, key)
     assert not shown.read().strip()
     shown.close()
     assert shown.exitstatus == 0

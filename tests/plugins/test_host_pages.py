@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from contextlib import closing, contextmanager, suppress
@@ -21,6 +20,7 @@ from squidbot.cli.status import HOSTS
 from squidbot.testing.claude_code import ClaudeTranscript
 from squidbot.testing.hosts import Model
 
+from ..ports import free_port
 from .alone.server import Server
 from .test_own_environments import OF_THIS_RUN
 
@@ -159,9 +159,7 @@ class Reader:
                     look(process, self.words)
             elif LISTENS in command:
                 assert shown == [f"squidbot: serves http://{LISTENS}/mcp. Ctrl-C ends it."]
-                with closing(socket.create_server(("127.0.0.1", 0))) as free:
-                    listens = f"127.0.0.1:{free.getsockname()[1]}"
-                with self.started(command.replace(LISTENS, listens)) as process:
+                with free_port() as port, self.started(command.replace(LISTENS, f"127.0.0.1:{port}")) as process:
                     check_refuses(process)
             else:
                 printed = {without_numbers(line) for line in self.run(command).splitlines()}

@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import unicodedata
@@ -28,6 +27,8 @@ from squidbot.core.memories import NOBODY
 from squidbot.plugins.mcp import Squidbot
 from squidbot.plugins.store_tools import HIDDEN_SECONDS, SessionOwners, StoreTools
 from squidbot.services.forget import forget_session
+
+from ..ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -73,28 +74,26 @@ def lines(*users: str) -> str:
 @asynccontextmanager
 async def listening(folder: Path, *arguments: str, host: str = "127.0.0.1", **variables: str) -> AsyncIterator[str]:
     """Start the command in a folder, and give its address once it answers; its output is in the file `log`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    args = ["-c", SERVE, ROOT, "mcp", "--http", f"{host}:{port}", *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "SQUIDBOT_MCP_TOKEN"} | variables
-    with (folder / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *args, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        for _ in range(SECONDS * 10):
-            with suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                break
-            assert process.returncode is None, (folder / "log").read_text()
-            await asyncio.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+    with free_port() as port:
+        args = ["-c", SERVE, ROOT, "mcp", "--http", f"{host}:{port}", *arguments]
+        with (folder / "log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *args, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
+        try:
+            for _ in range(SECONDS * 10):
+                with suppress(OSError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    break
+                assert process.returncode is None, (folder / "log").read_text()
+                await asyncio.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
 
 
 @asynccontextmanager

@@ -106,7 +106,7 @@ def test_users_talk_at_once_and_see_only_what_is_theirs(schema: dict[str, Any], 
         ]
         assert {(each.result().status_code, each.result().text) for each in said} == {(200, "Yes.")}
         assert service.say("mallory", "boat", "Hi").status_code == 401
-        assert httpx.post(f"{service.url}/chats/boat", json={"text": "Hi"}).status_code == 401
+        assert httpx.post(f"{service.url}/chats/boat", json={"text": "Hi"}, timeout=30).status_code == 401
     for user, other in (("ann", "ben"), ("ben", "ann")):
         texts = [payload for _, payload in stored(schema, f"{user}/boat")]
         assert len(texts) == 8
@@ -167,7 +167,8 @@ def test_a_stop_waits_for_answers_or_keeps_what_came(
         has_begun = threading.Event()
 
         def read() -> None:
-            with httpx.stream("POST", f"{service.url}/chats/boat", json={"text": BOAT}, headers=headers) as answer:
+            sent: dict[str, Any] = {"json": {"text": BOAT}, "headers": headers, "timeout": 30}
+            with httpx.stream("POST", f"{service.url}/chats/boat", **sent) as answer:
                 for piece in answer.iter_text():
                     came.append(piece)
                     has_begun.set()
