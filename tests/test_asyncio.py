@@ -23,24 +23,26 @@ from squidbot.plugins.host import HostRuntime
 from squidbot.wiring.calls import MOST_THREADS, to_end
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-# Another process holds the store's lock for so long.
-HELD_SECONDS = 1.0
+# Another process holds the store's lock for so long, or until it is told to let it go.
+HELD_SECONDS = 20.0
 HOLD = (
-    "import sqlite3, sys, time; o = sqlite3.connect(sys.argv[1]); o.execute('BEGIN IMMEDIATE'); print(flush=True); "
-    "time.sleep(float(sys.argv[2])); o.rollback()"
+    "import select, sqlite3, sys; o = sqlite3.connect(sys.argv[1]); o.execute('BEGIN IMMEDIATE'); print(flush=True); "
+    "select.select([sys.stdin], [], [], float(sys.argv[2])); o.rollback()"
 )
 
 
 @contextmanager
-def held(store: Path, seconds: float = HELD_SECONDS) -> Iterator[None]:
-    """Have another process hold a store from now on, for so long."""
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(store), str(seconds)], stdout=subprocess.PIPE) as process:
+def held(store: Path) -> Iterator[Callable[[], None]]:
+    """Have another process hold a store from now on, until what this yields is called."""
+    command, pipe = [sys.executable, "-c", HOLD, str(store), str(HELD_SECONDS)], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin
         assert process.stdout
         process.stdout.readline()
-        yield
+        yield process.stdin.close
 
 
 @asynccontextmanager
@@ -48,17 +50,6 @@ async def opened(store: Path) -> AsyncIterator[squidbot.Engine]:
     """Open an engine over a store, and close it."""
     async with await squidbot.aload({"store": {"path": str(store)}}) as engine:
         yield engine
-
-
-async def longest_tick(act: Awaitable[object]) -> float:
-    """Return how long the loop stands still at most, in seconds, until something has ended."""
-    task, longest, last = asyncio.ensure_future(act), 0.0, time.perf_counter()
-    while not task.done():
-        await asyncio.sleep(0.001)
-        now = time.perf_counter()
-        longest, last = max(longest, now - last), now
-    await task
-    return longest
 
 
 def said(session: squidbot.Session, first_seq: int = 0) -> list[str]:
@@ -126,30 +117,37 @@ def test_the_loop_goes_on_while_another_process_holds_the_store(tmp_path: Path) 
     """And the message is stored when that process lets it go."""
     store = tmp_path / "a.db"
 
-    async def wait() -> float:
+    async def wait() -> None:
         async with opened(store) as engine:
             session = await engine.asession("chat")
             await session.arecord("one")
-            with held(store):
-                longest = await longest_tick(session.arecord("two"))
+            with held(store) as let_go:
+                task = asyncio.create_task(session.arecord("two"))
+                for _ in range(100):
+                    await asyncio.sleep(0.001)
+                assert not task.done()
+                let_go()
+                await task
             assert said(session) == ["one", "two"]
-            return longest
 
-    assert asyncio.run(wait()) < HELD_SECONDS / 4
+    asyncio.run(wait())
 
 
 def test_calls_wait_for_a_thread_when_all_have_one() -> None:
     """So many run at once, and no more."""
     most, now = 0, 0
-    lock = threading.Lock()
+    lock, all_run = threading.Lock(), threading.Event()
 
     def act() -> None:
         nonlocal most, now
         with lock:
             now += 1
             most = max(most, now)
+        if most >= MOST_THREADS:
+            all_run.set()
         with Waiting():
-            time.sleep(0.02)
+            all_run.wait(30)
+            time.sleep(0.02)  # for one too many
         with lock:
             now -= 1
 
@@ -160,8 +158,9 @@ def test_calls_wait_for_a_thread_when_all_have_one() -> None:
     assert most == MOST_THREADS
 
 
-def test_one_call_computes_at_a_time_and_waits_do_not_count() -> None:
+def test_one_call_computes_at_a_time_and_waits_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two that compute would keep the loop from running."""
+    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60.0)  # one that a busy machine stops has it
     computing: list[int] = []
     at_once: list[int] = []
 
@@ -197,7 +196,7 @@ def test_a_lock_of_an_extension_held_over_a_call_does_not_stop_all_others(monkey
             pass
 
     async def both() -> None:
-        await asyncio.wait_for(asyncio.gather(squidbot.in_thread(holds_it), squidbot.in_thread(wants_it)), 5)
+        await asyncio.wait_for(asyncio.gather(squidbot.in_thread(holds_it), squidbot.in_thread(wants_it)), 30)
 
     asyncio.run(both())
 
@@ -266,15 +265,19 @@ def test_a_call_that_is_cancelled_after_it_has_begun_comes_before_the_next_one(t
     async def cancel() -> list[str]:
         async with opened(store) as engine:
             session = await engine.asession("chat")
-            with held(store, 0.3):
+            with held(store) as let_go:
                 task = asyncio.create_task(session.arecord("first"))
-                await asyncio.sleep(0.1)
+                while not session.lock._holder:
+                    await asyncio.sleep(0.001)
+                await asyncio.sleep(0.01)  # it asks the call whether it goes on
                 task.cancel()
-                begun = time.perf_counter()
                 with pytest.raises(asyncio.CancelledError):
                     await task
-                assert time.perf_counter() - begun < 0.1
-                await session.arecord("second")
+                second = asyncio.create_task(session.arecord("second"))
+                await asyncio.sleep(0.1)
+                assert not second.done()
+                let_go()
+                await second
             return await squidbot.in_thread(said, session)
 
     assert asyncio.run(cancel()) == ["first", "second"]
@@ -287,7 +290,7 @@ def test_a_call_that_waits_for_a_thread_is_cancelled_for_good() -> None:
 
     def wait() -> None:
         with Waiting():
-            go_on.wait(5)
+            go_on.wait(60)
 
     async def cancel() -> None:
         busy = [asyncio.create_task(squidbot.in_thread(wait)) for _ in range(MOST_THREADS)]
@@ -373,17 +376,18 @@ def test_a_loop_that_ends_over_a_call_leaves_no_noise(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_fork_has_threads_of_its_own() -> None:
+def test_a_fork_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock and the threads of the parent are not there."""
 
     async def call() -> int:
         return await squidbot.in_thread(os.getpid)
 
     assert asyncio.run(call()) == os.getpid()
+    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60.0)  # a child that waits has no answer
     with COMPUTING:
         child = os.fork()
         if not child:
-            os._exit(0 if asyncio.run(asyncio.wait_for(call(), 1.5)) == os.getpid() else 1)
+            os._exit(0 if asyncio.run(asyncio.wait_for(call(), 30)) == os.getpid() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
