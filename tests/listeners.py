@@ -45,8 +45,8 @@ class Heard:
 
 
 def until(happened: Callable[[], bool]) -> bool:
-    """Wait until something has happened, a few seconds at most."""
-    ends = time.monotonic() + 10.0
+    """Wait until something has happened, half a minute at most."""
+    ends = time.monotonic() + 30.0
     while not happened() and time.monotonic() < ends:
         time.sleep(0.01)
     return happened()
