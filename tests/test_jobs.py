@@ -414,6 +414,8 @@ def test_thread_can_be_started_anew_while_an_earlier_one_hangs() -> None:
         assert until(lambda: not jobs.due(two))
         answer.set()
         assert jobs.stop()
+    # The earlier one ends, too: the next test may look for such threads.
+    assert until(lambda: "squidbot-jobs" not in {thread.name for thread in threading.enumerate()})
 
 
 # -- across processes -----------------------------------------------------------------------------------------------
