@@ -285,7 +285,8 @@ def test_closed_engine_has_read_all_that_was_said(tmp_path: Path, monkeypatch: p
 
 def test_reading_at_the_end_takes_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left is read when the session goes on."""
-    read, clock = list[str](), SimpleNamespace(monotonic=lambda: 0.05 * len(read))
+    read: list[str] = []
+    clock = SimpleNamespace(monotonic=lambda: 0.05 * len(read))
 
     def reads(_self: FactWork, one: SessionHandle, _order: WorkOrder) -> bool:
         read.append(one.session_id)
