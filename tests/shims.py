@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -244,8 +246,11 @@ def _prints_lines(arguments: list[str]) -> bool:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    """Return a port that nobody listens on, and that no system gives to other tests before it is used."""
+    while True:
+        port = random.randint(20_000, 32_000)  # noqa: S311  # no secret
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)) as server:
+            return int(server.getsockname()[1])
 
 
 def _served(command: list[str], port: int) -> NoReturn:

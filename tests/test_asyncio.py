@@ -23,24 +23,26 @@ from squidbot.plugins.host import HostRuntime
 from squidbot.wiring.calls import MOST_THREADS, to_end
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-# Another process holds the store's lock until it is told to let it go.
+# Another process holds the store's lock for so long, or until it is told to let it go.
+HELD_SECONDS = 20.0
 HOLD = (
-    "import sqlite3, sys; o = sqlite3.connect(sys.argv[1]); o.execute('BEGIN IMMEDIATE'); print(flush=True); "
-    "sys.stdin.read(); o.rollback()"
+    "import select, sqlite3, sys; o = sqlite3.connect(sys.argv[1]); o.execute('BEGIN IMMEDIATE'); print(flush=True); "
+    "select.select([sys.stdin], [], [], float(sys.argv[2])); o.rollback()"
 )
 
 
 @contextmanager
-def held(store: Path) -> Iterator[None]:
-    """Have another process hold a store from now on, until the block ends."""
-    command = [sys.executable, "-c", HOLD, str(store)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+def held(store: Path) -> Iterator[Callable[[], None]]:
+    """Have another process hold a store from now on, until what this yields is called."""
+    command, pipe = [sys.executable, "-c", HOLD, str(store), str(HELD_SECONDS)], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin
         assert process.stdout
         process.stdout.readline()
-        yield
+        yield process.stdin.close
 
 
 @asynccontextmanager
@@ -115,36 +117,37 @@ def test_the_loop_goes_on_while_another_process_holds_the_store(tmp_path: Path) 
     """And the message is stored when that process lets it go."""
     store = tmp_path / "a.db"
 
-    async def wait() -> list[str]:
+    async def wait() -> None:
         async with opened(store) as engine:
             session = await engine.asession("chat")
             await session.arecord("one")
-            with held(store):
+            with held(store) as let_go:
                 task = asyncio.create_task(session.arecord("two"))
-                for _ in range(200):
+                for _ in range(100):
                     await asyncio.sleep(0.001)
                 assert not task.done()
-            await task
-            return said(session)
+                let_go()
+                await task
+            assert said(session) == ["one", "two"]
 
-    assert asyncio.run(wait()) == ["one", "two"]
+    asyncio.run(wait())
 
 
 def test_calls_wait_for_a_thread_when_all_have_one() -> None:
     """So many run at once, and no more."""
     most, now = 0, 0
-    lock, all_have_one = threading.Lock(), threading.Event()
+    lock, all_run = threading.Lock(), threading.Event()
 
     def act() -> None:
         nonlocal most, now
         with lock:
             now += 1
             most = max(most, now)
-            if now == MOST_THREADS:
-                all_have_one.set()
+        if most >= MOST_THREADS:
+            all_run.set()
         with Waiting():
-            all_have_one.wait(20)
-            time.sleep(0.02)
+            all_run.wait(30)
+            time.sleep(0.02)  # for one too many
         with lock:
             now -= 1
 
@@ -157,7 +160,7 @@ def test_calls_wait_for_a_thread_when_all_have_one() -> None:
 
 def test_one_call_computes_at_a_time_and_waits_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two that compute would keep the loop from running."""
-    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60)  # a slow machine is no deadlock
+    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60.0)  # one that a busy machine stops has it
     computing: list[int] = []
     at_once: list[int] = []
 
@@ -262,15 +265,19 @@ def test_a_call_that_is_cancelled_after_it_has_begun_comes_before_the_next_one(t
     async def cancel() -> list[str]:
         async with opened(store) as engine:
             session = await engine.asession("chat")
-            with held(store):
+            with held(store) as let_go:
                 task = asyncio.create_task(session.arecord("first"))
-                while session.lock.acquire(0):  # until the call has it
-                    session.lock.release()
+                while not session.lock._holder:  # noqa: ASYNC110  # a thread takes it
                     await asyncio.sleep(0.001)
+                await asyncio.sleep(0.01)  # it asks the call whether it goes on
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
-                    await task  # while nothing can be stored
-            await session.arecord("second")
+                    await task
+                second = asyncio.create_task(session.arecord("second"))
+                await asyncio.sleep(0.1)
+                assert not second.done()
+                let_go()
+                await second
             return await squidbot.in_thread(said, session)
 
     assert asyncio.run(cancel()) == ["first", "second"]
@@ -283,7 +290,7 @@ def test_a_call_that_waits_for_a_thread_is_cancelled_for_good() -> None:
 
     def wait() -> None:
         with Waiting():
-            go_on.wait(5)
+            go_on.wait(60)
 
     async def cancel() -> None:
         busy = [asyncio.create_task(squidbot.in_thread(wait)) for _ in range(MOST_THREADS)]
@@ -371,16 +378,16 @@ def test_a_loop_that_ends_over_a_call_leaves_no_noise(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock and the threads of the parent are not there."""
-    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60)
 
     async def call() -> int:
         return await squidbot.in_thread(os.getpid)
 
     assert asyncio.run(call()) == os.getpid()
+    monkeypatch.setattr("squidbot.adapters.common.threads.MOST_SECONDS", 60.0)  # a child that waits has no answer
     with COMPUTING:
         child = os.fork()
         if not child:
-            os._exit(0 if asyncio.run(asyncio.wait_for(call(), 20)) == os.getpid() else 1)
+            os._exit(0 if asyncio.run(asyncio.wait_for(call(), 30)) == os.getpid() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

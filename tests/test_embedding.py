@@ -260,7 +260,7 @@ def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> Non
 
     behind = VectorWorker(work, told.append, retry_seconds=0.001)
     behind.poke()
-    assert worked.wait(5)
+    assert worked.wait(30)
     assert told == ["vectors could not be made: LLMError: unreachable: down"] * 2
     assert behind.stop()
     behind.poke()
@@ -269,10 +269,15 @@ def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> Non
 
 def test_thread_that_does_not_end_in_time_is_left_behind() -> None:
     """An embedder that hangs keeps nobody from ending."""
-    hanging = threading.Event()
-    behind = VectorWorker(lambda _: hanging.wait(5), list[str]().append)
+    begun, hanging = threading.Event(), threading.Event()
+
+    def hangs(_: object) -> None:
+        begun.set()
+        hanging.wait(60)
+
+    behind = VectorWorker(hangs, list[str]().append)
     behind.poke()
-    time.sleep(0.01)
+    assert begun.wait(30)
     assert not behind.stop(0.01)
     hanging.set()
     assert behind.stop()

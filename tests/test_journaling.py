@@ -180,7 +180,7 @@ def test_thread_of_the_engine_makes_entries_behind_the_turn(tmp_path: Path) -> N
         session.record({"role": "user", "content": "Keep this"}, "JournalOutcome.")
         session.snapshot("now")
         session.record({"role": "user", "content": "And go on"}, "Yes.")
-        ends = time.monotonic() + 20
+        ends = time.monotonic() + 60
         while not entries(engine) and time.monotonic() < ends:
             time.sleep(0.02)
         assert [entry.tags for entry in entries(engine)] == [("snapshot",)]

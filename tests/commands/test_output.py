@@ -74,7 +74,7 @@ def on_a_terminal(folder: Path, commands: Sequence[Sequence[str]], columns: int)
         while chunk := os.read(terminal, 65_536):
             seen += chunk
     os.close(terminal)
-    assert running.wait(20) == 0
+    assert running.wait(60) == 0
     *screens, rest = seen.decode().split("\f")
     assert (len(screens), rest) == (len(commands), "")
     return screens

@@ -310,7 +310,7 @@ def test_background_thread_sweeps_after_a_turn(folder: Path) -> None:
     (folder / "squidbot.toml").write_text(text.replace("[store]", "[store]\nretention_days = 90"), encoding="utf-8")
     with squidbot.load(folder / "squidbot.toml") as engine:
         said(engine, "new", 0)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while names(engine) != ["new"] and time.monotonic() < until:
             time.sleep(0.05)
         assert names(engine) == ["new"]

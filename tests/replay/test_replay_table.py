@@ -360,11 +360,11 @@ def test_replay_takes_a_line_of_many_megabytes(tmp_path: Path) -> None:
     ]
     path = tmp_path / "long.jsonl"
     path.write_text("".join(json.dumps(message) + "\n" for message in messages))
-    began = time.perf_counter()
+    began = time.process_time()
     places = Places((str(path),), dump=str(tmp_path / "d.jsonl"))
     terms = terms_for(8_000, None, "balanced", open_counter("bytes"), "tokens")
     made = run(conversations_of(places), terms, places, tick=lambda: None)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
     assert (made.outcomes[0].tally.calls, made.outcomes[0].tally.over) == (2, 0)
     assert (tmp_path / "d.jsonl").stat().st_size < 50_000
 
