@@ -269,7 +269,7 @@ def test_a_call_that_is_cancelled_after_it_has_begun_comes_before_the_next_one(t
                 task = asyncio.create_task(session.arecord("first"))
                 while not session.lock._holder:  # noqa: ASYNC110  # a thread takes it
                     await asyncio.sleep(0.001)
-                await asyncio.sleep(0.01)  # it asks the call whether it goes on
+                await asyncio.sleep(0.05)  # it asks the call whether it goes on
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task

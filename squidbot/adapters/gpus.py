@@ -89,16 +89,17 @@ class Commands:
         listener = threading.Thread(target=listen, name="squidbot-probe", daemon=True)
         listener.start()
         listener.join(self._timeout_seconds)
+        printed = next(iter(output), None)  # looked at once: it may come at any moment
         try:
-            if not output or len(output[0]) > MOST_BYTES:
-                late = "did not end within" if not output else "printed too much in"
+            if printed is None or len(printed) > MOST_BYTES:
+                late = "did not end within" if printed is None else "printed too much in"
                 raise Unanswered(f"{path} {late} {self._timeout_seconds:g} s")
             code = process.wait(self._timeout_seconds)
         except subprocess.TimeoutExpired as error:
             raise Unanswered(f"{path} did not end within {self._timeout_seconds:g} s") from error
         finally:
             _end(process, listener)
-        return Printed(output[0].decode("utf-8", "replace"), code)
+        return Printed(printed.decode("utf-8", "replace"), code)
 
 
 def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
