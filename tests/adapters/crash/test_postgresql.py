@@ -9,8 +9,10 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +27,6 @@ from .writer import PARTS, SESSION, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 KILLS = 200 if FULL else 8
@@ -110,11 +111,10 @@ def test_four_processes_on_two_machines_write_one_session(server: DatabaseServer
 
 
 @pytest.fixture
-def small_disk(server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a disk of 2 MiB that new tables of the server are on."""
-    disk, mount = tmp_path_factory.mktemp("small"), shutil.which("mount")
-    for folder in (disk, *disk.parents[:-2]):
-        folder.chmod(folder.stat().st_mode | 0o111)
+def small_disk(server: DatabaseServer) -> Iterator[Path]:
+    """Return a disk of 2 MiB that new tables of the server are on; as the server's, its folder is none of pytest's."""
+    disk, mount = Path(tempfile.mkdtemp(prefix="small-")), shutil.which("mount")
+    disk.chmod(0o755)
     done = mount and subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs", disk], check=False)
     if not done or done.returncode:
         pytest.skip("no small disk can be mounted here")
@@ -129,6 +129,7 @@ def small_disk(server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory)
     finally:
         server.close()
         subprocess.run([str(shutil.which("umount")), disk], check=True)
+        disk.rmdir()
 
 
 def test_a_full_disk_of_the_server_is_an_error_and_nothing_is_half_written(
