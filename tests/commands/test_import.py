@@ -244,6 +244,28 @@ def test_compressed_recordings_are_named_and_not_read(home: Path, called: Called
         assert str(packed) in called("import", str(path)).output
 
 
+def test_pieces_and_sub_agents_of_codex_are_stored_once(home: Path, called: Called) -> None:
+    """A session that went on in other files is one session, with a branch where its user went back."""
+    one, two = ([test_codex.said("user", each), test_codex.said("assistant", f"{each}!")] for each in ("one", "two"))
+    first = test_codex.segment(home / ".codex", 1, [*one, *two])
+    end = sum(map(len, first.read_bytes().splitlines(keepends=True)[:3]))
+    second = test_codex.segment(home / ".codex", 2, [test_codex.said("user", "three")], first)
+    back = test_codex.segment(home / ".codex", 3, [test_codex.said("user", "two, again")], first, end)
+    worked = home / ".codex" / "sessions" / "2026" / "09" / "01" / f"rollout-1-{test_codex.CHILD}.jsonl"
+    test_codex.written(worked, test_codex.COPIES["with numbers"])
+    for age, path in enumerate((back, second, first, worked)):
+        os.utime(path, (9_000 - age, 9_000 - age))
+    name = f"codex/{test_codex.PARENT}"
+    found = _sessions(called("import", "codex", "--json"))
+    assert sorted(found) == [(name, 1, 0), (name, 1, 0), (name, 4, 0), (f"{name}/{test_codex.CHILD}", 2, 0)]
+    shown = " ".join(called("session", "show", name, "--line", "1").output.split())
+    assert "one! m5" in shown
+    assert "two, again" in shown
+    assert "three" not in shown
+    assert "three" in called("session", "show", name, "--line", "0").output
+    assert {one[1] for one in _sessions(called("import", "codex", "--json"))} <= {0}
+
+
 def test_what_stands_in_the_log_of_a_database_is_a_change(home: Path, called: Called) -> None:
     """SQLite writes beside the file while somebody has it open; who only reads leaves an empty log."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"

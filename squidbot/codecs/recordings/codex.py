@@ -2,10 +2,14 @@
 
 A line is `{"timestamp", "type", "payload"}`; older versions wrote bare items behind a line about the session. The names
 are those of `RolloutItem` and `EventMsg` in codex-rs/protocol/src/protocol.rs.
+
+Since 2026 one session may have several files, each of which goes on where another one ends, or ended once; and the file
+of a sub-agent, or of a fork, may begin with a copy of what the session said that it comes from.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -19,7 +23,18 @@ from squidbot.codecs.recordings.lines import (
     entries,
     position_in,
 )
-from squidbot.codecs.recordings.values import add_unread, entry_id, stamp_of, text_of
+from squidbot.codecs.recordings.values import (
+    add_unread,
+    count,
+    entry_id,
+    get,
+    items,
+    mapping,
+    seconds,
+    stamp_of,
+    text_of,
+)
+from squidbot.core.errors import TranscriptError
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -49,6 +64,11 @@ _CONTEXTS: Final = (
     "<user_instructions>",
 )
 _FIRST_ENTRIES: Final = 20
+# An id of a file; one that begins with the time at which it was made, as those of sessions and turns do (version 7).
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIMED_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+# A session with more pieces is read without what is in front of the last ones.
+_MOST_PIECES: Final = 100
 
 
 def is_form(values: Sequence[object]) -> bool:
@@ -111,6 +131,75 @@ def _read(path: Path, start: Position, *, is_over: bool) -> _Rollout:
     return rollout
 
 
+def _tip_before(path: Path, meta: Mapping[str, object]) -> str | None:
+    """Return the message behind which a piece of a session goes on; `None`: behind all that was read of the session."""
+    session, seen = text_of(meta, "id"), [path]
+    try:
+        while base := _piece_before(path, meta):
+            end = count(get(meta, "history_base", "end_byte_offset"))
+            if base in seen or len(seen) > _MOST_PIECES or (path == seen[0] and base.stat().st_size <= end):
+                return None
+            rollout = _Rollout(base, Position(), is_alone=True)
+            for entry in entries(base, Position(), Counter()):
+                if entry.end > end or rollout.session.id != session:
+                    break
+                rollout.take(entry)
+            if rollout.tip or rollout.session.id != session:
+                return rollout.tip or None
+            path, meta = base, rollout.meta
+            seen.append(path)
+    except (OSError, TranscriptError):
+        return None
+    return None if len(seen) == 1 or meta.get("history_base") else START
+
+
+def _piece_before(path: Path, meta: Mapping[str, object]) -> Path | None:
+    """Return the file that a piece of a session goes on from; `None` if it is not here."""
+    name = text_of(get(meta, "history_base"), "thread_id")
+    if not _ID.fullmatch(name):
+        return None
+    folders = [path.parent]
+    if len(path.parents) > 3 and path.parents[3].name == "sessions":  # behind it: the year, the month, the day
+        folders = [path.parents[3], path.parents[4] / "archived_sessions"]
+    found = sorted(each for one in folders for each in one.rglob(f"rollout-*{name}.jsonl"))
+    return next((one for one in found if one != path and one.is_file() and not one.is_symlink()), None)
+
+
+def _copied_lines(path: Path, meta: Mapping[str, object]) -> int:
+    """Return how many lines of a sub-agent's file, or a fork's, are copies of what another session said."""
+    if not (_parent_of(meta) or text_of(meta, "forked_from_id")):
+        return 0
+    copied, is_old_turn = 0, False
+    for entry in entries(path, Position(), Counter()):
+        line = _line(entry.value)
+        if line.kind == "session_meta":
+            continue
+        is_copied = _is_copied(line, entry.value.get("ordinal"), meta)
+        if is_copied is False:
+            break
+        # Copies may have the time at which they were made: then only their turns tell what they are.
+        is_old_turn = is_old_turn or (is_copied is True and not _is_before(line, meta))
+        copied = entry.line if is_copied or is_old_turn else copied
+    return copied
+
+
+def _is_copied(line: _RolloutLine, ordinal: object, meta: Mapping[str, object]) -> bool | None:
+    """Return whether a line is a copy; `None` if it does not tell."""
+    first = count(meta.get("subagent_history_start_ordinal"))
+    if first and isinstance(ordinal, int):
+        return ordinal < first
+    turn, own = text_of(line.payload, "turn_id"), text_of(meta, "id")
+    if _TIMED_ID.fullmatch(turn) and _TIMED_ID.fullmatch(own):
+        return turn < own
+    return _is_before(line, meta) or None
+
+
+def _is_before(line: _RolloutLine, meta: Mapping[str, object]) -> bool:
+    """Return whether a line was written before its session was begun."""
+    time, begun = seconds(line.stamp), seconds(meta.get("timestamp"))
+    return time is not None and begun is not None and time < begun
+
+
 class _RolloutLine(NamedTuple):
     """A line without its envelope."""
 
@@ -121,6 +210,8 @@ class _RolloutLine(NamedTuple):
 
 def _line(value: dict[str, object]) -> _RolloutLine:
     payload, kind = value.get("payload"), text_of(value, "type")
+    if isinstance(payload, dict) and kind == "inter_agent_communication":
+        return _RolloutLine("response_item", {**payload, "type": "agent_message"}, value.get("timestamp"))
     if isinstance(payload, dict):
         return _RolloutLine(kind, payload, value.get("timestamp"))
     if _is_old_meta(value):
@@ -133,14 +224,18 @@ def _line(value: dict[str, object]) -> _RolloutLine:
 class _Rollout:
     """The session of one file, line by line."""
 
-    def __init__(self, path: Path, start: Position) -> None:
+    def __init__(self, path: Path, start: Position, *, is_alone: bool = False) -> None:
         self.is_lost = False
         self._start = start
         self._at = start
         self.session = RecordedSession(NAME, path.stem, _CODEC.tag)
         # Events repeat what items say, unless there are no items.
+        self.meta: Mapping[str, object] = {}
         self._has_items = self._read_head(path)
         self._has_meta = start.offset > 0
+        # Codex writes copies at once, as it makes the file.
+        self._copied = 0 if start.offset else _copied_lines(path, self.meta)
+        self._is_copy = False
         self._model = _model_before(path, start)
         # The newest step and its items, until something stands behind it.
         self._step: dict[str, object] | None = None
@@ -149,35 +244,54 @@ class _Rollout:
         self._total: object = None
         # The message in front of each turn of the branch that is talked on; `None` if it was read before.
         self._turns: list[str | None] = []
-        self._tip: str | None = None if start.offset else START
+        self.tip: str | None = None if start.offset else START
         self._back: ReadPoint | None = None
+        # The message behind which the first one stands, if that is not the newest one of the session.
+        self._before = None if start.offset or is_alone else _tip_before(path, self.meta)
+        self.tip = self._before or self.tip
 
     def _read_head(self, path: Path) -> bool:
         """Read what the first lines say of the session; return whether items are among them."""
-        session, has_meta, has_items = self.session, False, False
+        session, has_items = self.session, False
         for entry in islice(entries(path, Position(), Counter()), _FIRST_ENTRIES):
             line = _line(entry.value)
             has_items = has_items or line.kind == "response_item"
             session.project = session.project or text_of(line.payload, "cwd")
-            if line.kind == "session_meta" and not has_meta:
-                has_meta = True
-                session.id = text_of(line.payload, "id") or session.id
-                session.parent = _parent_of(line.payload)
+            if line.kind == "session_meta" and not self.meta:
+                self.meta = line.payload
+                session.id = text_of(self.meta, "id") or session.id
+                session.parent = _parent_of(self.meta)
         return has_items
 
     def take(self, entry: Entry) -> None:
         """Read the next line."""
         line = _line(entry.value)
-        payload, kind = line.payload, text_of(line.payload, "type")
+        kind = text_of(line.payload, "type")
+        self._is_copy = entry.line <= self._copied
+        if self._is_copy and self.session.parent and line.kind != "session_meta":
+            # What a sub-agent's parent said stands in the parent's session.
+            self.session.unread["copied entries"] += 1
+        else:
+            self._take(line, kind, entry.line)
+        self._at = Position(entry.end, "", entry.line)
+
+    def _take(self, line: _RolloutLine, kind: str, number: int) -> None:
+        payload = line.payload
         match line.kind:
-            case "response_item" if kind not in _STATES:
-                self._item(line, entry.line)
-            case "event_msg":
-                self._event(line, kind, entry.line)
             case "turn_context":
                 self._model = text_of(payload, "model") or self._model
+            case "response_item" if kind == "agent_message":
+                self._heard(line, number)
+            case "response_item" if kind not in _STATES:
+                self._item(line, number)
+            case "realtime_item" if text_of(payload, "text"):
+                self._said(line, text_of(payload, "role"), text_of(payload, "text"), number)
+            case "event_msg":
+                self._event(line, kind, number)
+            case "token_usage_record" if self._step is not None and "usage" not in self._step:
+                self._used(payload.get("usage"))
             case "compacted":
-                self._compacted(line, entry.line)
+                self._compacted(line, number)
             case "session_meta" if not self._has_meta:
                 self._has_meta = True
             case "session_meta":
@@ -185,7 +299,6 @@ class _Rollout:
                 add_unread(self.session.unread, "repeated session_meta")
             case _:
                 add_unread(self.session.unread, kind or line.kind)
-        self._at = Position(entry.end, "", entry.line)
 
     def end(self, *, is_over: bool) -> None:
         """Set the position, in front of what is not complete."""
@@ -227,17 +340,17 @@ class _Rollout:
         *,
         is_summary: bool = False,
     ) -> None:
-        parent = None
+        parent, self._before = self._before, None
         if self._back is not None:
-            self._back, parent = None, self._tip
+            self._back, parent = None, self.tip
             self.is_lost = self.is_lost or parent is None
         if value.get("role") == "user" and category is None:
-            self._turns.append(self._tip)
+            self._turns.append(self.tip)
         # Copies may be redacted, so what is said tells messages apart only where nothing else does.
         named = [line.kind, *(text_of(line.payload, key) for key in ("type", "role", "call_id"))]
-        self._tip = entry_id([line.stamp, line.payload if line.stamp is None else named], number)
+        self.tip = entry_id([line.stamp, line.payload if line.stamp is None else named], number)
         stamp, model = stamp_of(value.get("timestamp"))[0], text_of(value, "model")
-        message = RecordedMessage(self._tip, value, parent, stamp, model, category, number, is_summary)
+        message = RecordedMessage(self.tip, value, parent, stamp, model, category, number, is_summary)
         self.session.messages.append(message)
 
     def _event(self, line: _RolloutLine, kind: str, number: int) -> None:
@@ -249,14 +362,7 @@ class _Rollout:
         elif kind == "thread_name_updated":
             self.session.title = text_of(line.payload, "thread_name")
         elif kind in {"agent_message", "user_message"} and said and not self._has_items:
-            is_user = kind == "user_message"
-            part = {"type": "input_text" if is_user else "output_text", "text": said}
-            message: dict[str, object] = {
-                "type": "message",
-                "role": "user" if is_user else "assistant",
-                "content": [part],
-            }
-            self._item(line._replace(payload=message), number)
+            self._said(line, "user" if kind == "user_message" else "assistant", said, number)
         elif kind in {"agent_message", "user_message"}:
             add_unread(unread, f"repeated {kind}", "events")
         else:
@@ -264,22 +370,45 @@ class _Rollout:
             if kind in _TURN_ENDS:
                 self._made = self._open = None
 
+    def _said(self, line: _RolloutLine, role: str, said: str, number: int) -> None:
+        """Read words that stand in no item."""
+        part = {"type": "input_text" if role == "user" else "output_text", "text": said}
+        role = "user" if role == "user" else "assistant"
+        message: dict[str, object] = {"type": "message", "role": role, "content": [part]}
+        self._item(line._replace(payload=message), number)
+
+    def _heard(self, line: _RolloutLine, number: int) -> None:
+        """Read what another agent said to this one."""
+        said = line.payload.get("content")
+        parts = [{"type": "input_text", "text": said}] if isinstance(said, str) and said else items(said)
+        if not any(text_of(part, "text") for part in parts):
+            add_unread(self.session.unread, "sealed agent_message")
+            return
+        # Who spoke to whom is kept beside the words.
+        between = {key: text_of(line.payload, key) for key in ("author", "recipient")}
+        message: dict[str, object] = {"type": "message", "role": "user", "content": parts, **between}
+        self._item(line._replace(payload=message), number)
+
     def _usage(self, info: object) -> None:
-        """Give the newest step the usage of its call; later events repeat it."""
-        told = info if isinstance(info, dict) else {}
-        total, last = told.get("total_token_usage"), told.get("last_token_usage")
-        if self._step is None or not isinstance(last, dict) or total == self._total:
+        """Give the newest step the usage of its call; later events repeat it, and copies were paid for before."""
+        total, last = get(info, "total_token_usage"), get(info, "last_token_usage")
+        if self._step is None or not isinstance(last, dict) or total == self._total or self._is_copy:
             add_unread(self.session.unread, "repeated token_count", "events")
             return
         self._total = total
-        self._step["usage"] = {
-            "input_tokens": last.get("input_tokens"),
-            "input_tokens_details": {"cached_tokens": last.get("cached_input_tokens")},
-            "output_tokens": last.get("output_tokens"),
-            "output_tokens_details": {"reasoning_tokens": last.get("reasoning_output_tokens")},
-        }
-        # A call ends with its usage: what the model makes next is another step.
-        self._made = None
+        self._used(last)
+
+    def _used(self, used: object) -> None:
+        """Give the newest step its usage. A call ends with that: what the model makes next is another step."""
+        told = mapping(used)
+        if self._step is not None and told and not self._is_copy:
+            self._step["usage"] = {
+                "input_tokens": told.get("input_tokens"),
+                "input_tokens_details": {"cached_tokens": told.get("cached_input_tokens")},
+                "output_tokens": told.get("output_tokens"),
+                "output_tokens_details": {"reasoning_tokens": told.get("reasoning_output_tokens")},
+            }
+            self._made = None
 
     def _compacted(self, line: _RolloutLine, number: int) -> None:
         history, said = line.payload.get("replacement_history"), text_of(line.payload, "message")
@@ -299,7 +428,7 @@ class _Rollout:
             add_unread(self.session.unread, "thread_rolled_back", "events")
             return
         first = None if self._start.offset else START
-        self._tip = self._turns[-number] if number <= len(self._turns) else first
+        self.tip = self._turns[-number] if number <= len(self._turns) else first
         del self._turns[-number:]
         self._made = self._open = None
         # Without a message behind it, it is read again: the position can't tell it.
@@ -317,6 +446,8 @@ def _category(item: Mapping[str, object]) -> Category | None:
     role, content = item.get("role"), item.get("content")
     if role in ("developer", "system"):  # of any type
         return Category.CONTEXT
+    if "recipient" in item:  # "/root" asks "/root/tests", and hears from it
+        return None if text_of(item, "recipient").startswith(f"{text_of(item, 'author')}/") else Category.CONTEXT
     parts = content if isinstance(content, list) else [{"text": content}]
     is_context = role == "user" and bool(parts) and all(text_of(part, "text").startswith(_CONTEXTS) for part in parts)
     return Category.CONTEXT if is_context else None

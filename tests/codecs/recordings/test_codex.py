@@ -222,6 +222,188 @@ def test_fork_has_its_own_id_and_its_title(path: Path) -> None:
     assert found.unread["repeated session_meta entries"] == 1
 
 
+# Ids that Codex makes begin with their time (UUID version 7): of a parent, its turns, its child, the child's turn.
+PARENT: Final = "01990000-0000-7000-8000-000000000001"
+PARENTS_TURN: Final = "01990000-0001-7000-8000-000000000002"
+CHILD: Final = "01990000-0002-7000-8000-000000000003"
+CHILDS_TURN: Final = "01990000-0003-7000-8000-000000000004"
+# What a child does.
+WORK: Final = [
+    event("task_started", turn_id=CHILDS_TURN),
+    line("turn_context", cwd="/work/shop", model="gpt-5.6", turn_id=CHILDS_TURN),
+    said("user", "count the files"),
+    said("assistant", "Twelve."),
+    tokens(70, 10),
+]
+# What it has from its parent, which says so of itself first.
+FROM_PARENT: Final = [
+    line("session_meta", id=PARENT, cwd="/work/shop"),
+    event("task_started", turn_id=PARENTS_TURN),
+    line("turn_context", cwd="/work/shop", model="gpt-5.5", turn_id=PARENTS_TURN),
+    *TURN,
+]
+
+
+def child(**meta: object) -> Line:
+    """Return the first line of a sub-agent that was begun at half past nine."""
+    begun = {"timestamp": "2025-10-01T09:30:00.000Z", "id": CHILD, "cwd": "/work/shop"}
+    return {**line("session_meta", **begun, **meta), "timestamp": "2025-10-01T09:30:00.400Z"}
+
+
+def later(lines: list[Line], stamp: str = "2025-10-01T09:31:00.000Z") -> list[Line]:
+    """Return lines that were written then."""
+    return [{**each, "timestamp": stamp} for each in lines]
+
+
+def numbered(lines: list[Line]) -> list[Line]:
+    """Return lines with the numbers that Codex gives them since 2026."""
+    return [{**each, "ordinal": number} for number, each in enumerate(lines)]
+
+
+OF_PARENT: Final = {"source": {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1}}}}
+FIRST_OF_CHILD: Final = len(FROM_PARENT) + 1
+COPIES: Final = {
+    "with their times": [child(**OF_PARENT), *FROM_PARENT, *later(WORK)],
+    "with new times": [child(**OF_PARENT), *later(FROM_PARENT), *later(WORK)],
+    "with numbers": numbered(
+        [child(**OF_PARENT, subagent_history_start_ordinal=FIRST_OF_CHILD), *later(FROM_PARENT), *later(WORK)]
+    ),
+}
+
+
+@pytest.mark.parametrize("lines", [pytest.param(lines, id=name) for name, lines in COPIES.items()])
+def test_what_a_sub_agent_has_from_its_parent_is_the_parent_s(path: Path, lines: list[Line]) -> None:
+    """Since 2026 its file begins with a copy of the parent's, usage included: it would be stored and billed twice."""
+    found = session(path, lines)
+    assert (found.id, found.parent, texts(found)) == (CHILD, PARENT, ["count the files", "Twelve."])
+    assert found.messages[-1].model == "gpt-5.6"
+    assert found.unread["copied entries"] == len(FROM_PARENT) - 1
+    (first,) = codex.read(written(path, lines[: FIRST_OF_CHILD + 2]))
+    (rest,) = codex.read(written(path, lines), first.position)
+    assert [*first.messages, *rest.messages] == found.messages
+
+
+def test_sub_agent_that_has_nothing_from_its_parent_keeps_all(path: Path) -> None:
+    """Some versions write only the parent's first line: what stands behind it is the sub-agent's own."""
+    head = [child(**OF_PARENT), *later(FROM_PARENT[:1])]
+    found = session(path, [*head, *later([said("developer", "<skill>all"), *WORK])])
+    assert texts(found) == ["<skill>all", "count the files", "Twelve."]
+    own_turns = [event("task_started", turn_id="7"), *WORK[2:]]
+    assert texts(session(path, [*head, *later(own_turns)])) == ["count the files", "Twelve."]
+
+
+def test_fork_does_not_pay_again_for_what_it_copies(path: Path) -> None:
+    """It goes on with the messages of the session that it comes from, which has their usage."""
+    lines = [child(forked_from_id=PARENT), *FROM_PARENT, *later(WORK)]
+    found = session(path, lines)
+    assert len(found.messages) == 5 + 2
+    assert [isinstance(one.value.get("usage"), dict) for one in found.messages] == [False] * 6 + [True]
+
+
+def test_agents_speak_to_each_other(path: Path) -> None:
+    """What another agent says was not made by the model; only a parent's task is what a sub-agent is asked."""
+    task = {"author": "/root", "recipient": "/root/count", "content": [{"type": "input_text", "text": "count"}]}
+    former = {**task, "content": "count again", "trigger_turn": True}
+    answer = {"author": "/root/count/a", "recipient": "/root/count", "content": [{"type": "input_text", "text": "12"}]}
+    lines = [
+        child(**OF_PARENT),
+        item("agent_message", **task),
+        said("assistant", "Yes."),
+        item("agent_message", **answer),
+    ]
+    found = session(path, later([*lines, line("inter_agent_communication", **former)]))
+    read = [OpenAIResponses().to_message(one.value) for one in found.messages]
+    assert [(one.role, one.rendered) for one in read] == [
+        ("user", "count"),
+        ("assistant", "Yes."),
+        ("user", "12"),
+        ("user", "count again"),
+    ]
+    assert [one.category for one in found.messages] == [None, None, Category.CONTEXT, None]
+    assert found.messages[0].value["author"] == "/root"
+    sealed = item("agent_message", **{**task, "content": [{"type": "encrypted_content", "encrypted_content": "c2Vh"}]})
+    found = session(path, [child(**OF_PARENT), *later([sealed])])
+    assert (found.messages, found.unread["sealed agent_message entries"]) == ([], 1)
+
+
+def test_what_was_spoken_aloud_is_said(path: Path) -> None:
+    """Of a talk by voice, Codex writes what it heard and what it said."""
+    spoken = [line("realtime_item", type="realtime_session_started", id="v0")]
+    spoken += [
+        line("realtime_item", type="transcript_segment", id="v1", role=role, text=text)
+        for role, text in (("user", "is it done?"), ("assistant", "It is."), ("assistant", ""))
+    ]
+    found = session(path, [META, *spoken])
+    assert [OpenAIResponses().to_message(one.value).role for one in found.messages] == ["user", "assistant"]
+    assert texts(found) == ["is it done?", "It is."]
+    assert found.unread == {"realtime_session_started entries": 1, "transcript_segment entries": 1}
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_usage_stands_in_records_of_its_own(path: Path, both: bool) -> None:  # noqa: FBT001  # with events, and without
+    """Since 2026 beside the events; a record alone is enough, and both count once."""
+    lines: list[Line] = []
+    for each in LONG:
+        payload = each["payload"]
+        if not isinstance(payload, dict) or payload.get("type") != "token_count":
+            lines.append(each)
+            continue
+        used = payload["info"]["last_token_usage"]
+        total = payload["info"]["total_token_usage"]
+        record = line("token_usage_record", response_id=str(total), usage=used, thread_token_usage=total)
+        is_new = record not in lines
+        lines += [*([each] if both else []), *([record] if is_new else [])]
+    found, same = session(path, lines), session(path, LONG)
+    assert [one.value.get("usage") for one in found.messages] == [one.value.get("usage") for one in same.messages]
+
+
+def segment(folder: Path, number: int, lines: list[Line], base: Path | None = None, end: int | None = None) -> Path:
+    """Write a piece of a session, which goes on where another one ends, or ended at a place in bytes."""
+    own = PARENT if base is None else f"{PARENT}_{CHILD[:-1]}{number}"
+    meta: Line = {"id": PARENT, "cwd": "/work/shop"}
+    if base is not None:
+        size = base.stat().st_size if end is None else end
+        meta["history_base"] = {"thread_id": base.stem[-36:], "end_ordinal_exclusive": 9, "end_byte_offset": size}
+    path = folder / "sessions" / "2026" / "09" / f"0{number}" / f"rollout-2026-09-0{number}T10-00-00-{own}.jsonl"
+    return written(path, later([line("session_meta", **meta), *lines], f"2026-09-0{number}T10:00:00.000Z"))
+
+
+def test_pieces_of_a_session_stand_behind_each_other(tmp_path: Path) -> None:
+    """Codex goes on in another file since 2026; whoever went back goes on behind what the piece before had by then."""
+    one, two = [said("user", "one"), said("assistant", "1")], [said("user", "two"), said("assistant", "2")]
+    first = segment(tmp_path, 1, [*one, *two])
+    end = sum(len(each) for each in first.read_bytes().splitlines(keepends=True)[:3])
+    (whole,) = codex.read(first)
+    second = segment(tmp_path, 2, [said("user", "three")], first)
+    back = segment(tmp_path, 3, [said("user", "instead"), said("assistant", "i")], second, 0)
+    other = segment(tmp_path, 4, [said("user", "other"), said("assistant", "o")], first, end)
+    begun = segment(tmp_path, 5, [said("user", "anew")], first, 1)
+    parents = [[one.parent for one in codex.read(each)[0].messages] for each in (second, back, other, begun)]
+    assert parents == [[None], [whole.messages[-1].id, None], [whole.messages[1].id, None], [START]]
+    assert {codex.read(each)[0].id for each in (first, second, back)} == {PARENT}
+    assert codex.read(other, codex.read(other)[0].position)[0].messages == []
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        {"thread_id": CHILD, "end_byte_offset": 9},
+        {"thread_id": "../" + PARENT, "end_byte_offset": 9},
+        {"thread_id": "*", "end_byte_offset": 9},
+        {"thread_id": PARENT, "end_byte_offset": "9"},
+        {"thread_id": PARENT},
+        [PARENT],
+    ],
+)
+def test_piece_without_the_one_in_front_of_it_is_read(tmp_path: Path, base: object) -> None:
+    """It is gone, somebody else's, or named by what is no name."""
+    other = segment(tmp_path, 1, [said("user", "one")])
+    written(other, [line("session_meta", id="other"), said("user", "one")])
+    path = tmp_path / "sessions" / "2026" / "09" / "02" / f"rollout-2-{PARENT}_{CHILD}.jsonl"
+    written(path, [line("session_meta", id=PARENT, history_base=base), said("user", "two")])
+    assert [one.parent for one in codex.read(path)[0].messages] == [None]
+
+
 def test_places_are_those_of_the_agent(tmp_path: Path) -> None:
     """The archive last."""
     names = [
@@ -278,6 +460,10 @@ LONG: Final = [
     said("user", "three"),
     said("assistant", "3"),
     tokens(60, 15),
+    line("token_usage_record", usage={"input_tokens": 15}),
+    item("agent_message", author="/root/a", recipient="/root", content=[{"type": "input_text", "text": "done"}]),
+    line("realtime_item", type="transcript_segment", role="assistant", text="Indeed."),
+    line("token_usage_record", usage={"input_tokens": 16, "output_tokens": 4}),
     event("thread_rolled_back", num_turns=9),
     said("user", "four"),
     item("ghost_snapshot", ghost_commit={}),
@@ -317,7 +503,8 @@ JSON = st.recursive(
 KEYS: Final = (
     "type", "role", "content", "call_id", "name", "arguments", "output", "summary", "id", "cwd", "source", "model",
     "info", "message", "num_turns", "replacement_history", "timestamp", "payload", "thread_name", "parent_thread_id",
-    "action",
+    "action", "author", "recipient", "text", "usage", "turn_id", "history_base", "forked_from_id", "ordinal",
+    "subagent_history_start_ordinal",
 )  # fmt: skip
 
 
