@@ -24,7 +24,7 @@ from squidbot.codecs.recordings.lines import (
     entries,
     position_in,
 )
-from squidbot.codecs.recordings.values import add_unread, entry_id, stamp_of, text_of
+from squidbot.codecs.recordings.values import add_unread, entry_id, mapping, stamp_of, text_of
 from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ NAME: Final = "claude-code"
 
 _CODEC: Final = AnthropicMessages()
 _SPEAKERS: Final = ("user", "assistant")
+# Who may have written what stands in the user's role: it is not told, or a person, here or through a channel.
+_PEOPLE: Final = frozenset({"", "human", "channel"})
 # The tools that start a sub-agent, today's name and the former one.
 _AGENT_TOOLS: Final = ("Agent", "Task")
 # Entries without `parentUuid` that only this program writes.
@@ -355,7 +357,7 @@ class _Recording:
                 parent,
                 stamp_of(value.get("timestamp"))[0],
                 text_of(value, "model") if value["role"] == "assistant" else "",
-                Category.CONTEXT if is_summary or event.get("isMeta") is True else None,
+                Category.CONTEXT if is_summary or _is_by_a_program(event) else None,
                 line,
                 is_summary,
             )
@@ -449,6 +451,14 @@ class _Recording:
             below = (self._path.parent / self._path.stem / "subagents").rglob("agent-*.jsonl")
             self._files = {path.stem.removeprefix("agent-") for path in (*beside, *below)}
         return agent in self._files
+
+
+def _is_by_a_program(event: Mapping[str, object]) -> bool:
+    """Return whether a program wrote what stands in the user's role, as an entry or its attachment says."""
+    attached = mapping(event.get("attachment"))
+    origins = {text_of(one.get("origin"), "kind") for one in (event, attached)}
+    is_meta = any(one.get("isMeta") is True for one in (event, attached))
+    return is_meta or not origins <= _PEOPLE or attached.get("commandMode") == "task-notification"
 
 
 def _queue_before(path: Path, start: Position) -> deque[str]:

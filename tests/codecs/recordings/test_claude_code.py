@@ -202,6 +202,25 @@ def test_what_the_program_said_is_context(path: Path) -> None:
     assert [message.text for message in read_transcripts(path)[0].messages] == ["This stands for the past.", "on"]
 
 
+@pytest.mark.parametrize(
+    ("origin", "is_said"),
+    [
+        *((kind, True) for kind in (None, "human", "channel")),
+        *((kind, False) for kind in ("peer", "task-notification", "auto-continuation", "coordinator", "any other")),
+    ],
+)
+def test_only_people_are_the_user(path: Path, origin: str | None, is_said: bool) -> None:  # noqa: FBT001  # who spoke
+    """Since 2026, entries and what was said while the agent worked tell who wrote them: a person, or a program."""
+    told: Event = {} if origin is None else {"origin": {"kind": origin}}
+    queued: Event = {"type": "queued_command", "commandMode": "prompt", "prompt": "go on", **told}
+    notes: list[Event] = [{**queued, "isMeta": True}, {**queued, "commandMode": "task-notification"}]
+    events = [{**user("go on"), **told}]
+    events += [{"type": "attachment", "attachment": each} for each in (queued, *notes)]
+    category = None if is_said else Category.CONTEXT
+    found = session(path, chained(*events))
+    assert [one.category for one in found.messages] == [category, category, Category.CONTEXT, Category.CONTEXT]
+
+
 def test_role_is_that_of_the_entry_when_its_message_has_none(path: Path) -> None:
     """Older files name the speaker outside of the message only; an entry without an id gets one of its place."""
     found = session(path, [{"type": "user", "message": {"content": "hi"}, "timestamp": 5}] * 2)
