@@ -1,9 +1,11 @@
 """Sessions of OpenCode: a database, in former versions a folder of JSON files, and what `opencode export` prints.
 
 A session is `storage/session/<project>/<id>.json`, its messages `storage/message/<id>/*.json`, and the parts of each
-`storage/part/<message>/*.json`; the tables `session`, `message` and `part` of `opencode.db` hold the same. The forms:
-packages/opencode/src/session/message-v2.ts, session.sql.ts and src/storage/storage.ts of anomalyco/opencode. Snapshots
-and patches of files, and what only a screen shows (titles and metadata of tools), are left out.
+`storage/part/<message>/*.json`; the tables `session`, `message` and `part` of `opencode.db` hold the same. Version 2
+has `session_v2` and `session_message`, a row for each step, and leaves the former tables as they were. The forms:
+packages/opencode/src/session/message-v2.ts, session.sql.ts and src/storage/storage.ts of anomalyco/opencode; of version
+2, packages/schema/src/session-message.ts and packages/core/src/session/sql.ts. Snapshots and patches of files, and what
+only a screen shows (titles and metadata of tools), are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from squidbot.codecs.recordings import chat
 from squidbot.codecs.recordings.builder import MessageSource, SessionBuilder, finished
 from squidbot.codecs.recordings.databases import opened, tables
 from squidbot.codecs.recordings.lines import MOST_BYTES, whole
-from squidbot.codecs.recordings.values import count, get, items, label, mapping, text
+from squidbot.codecs.recordings.values import count, get, items, label, mapping, spelled, text
 from squidbot.core.errors import TranscriptError
 from squidbot.core.messages import Category
 
@@ -30,10 +32,14 @@ __all__ = ["NAME", "is_database", "is_form", "places", "read"]
 
 NAME: Final = "opencode"
 
-_TABLES: Final = frozenset({"session", "message", "part"})
-_WAITING: Final = ("pending", "running")
+# Those of each version.
+_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({"session_v2", "session_message"}))
+_COLUMNS: Final = frozenset({"id", "session_id", "type", "seq", "data"})
+_WAITING: Final = ("pending", "running", "streaming")
 # Parts that say nothing of their own: where steps begin and end.
 _JOINED: Final = ("step-start", "step-finish")
+# What a row holds, unless it is longer than a message may be.
+_DATA: Final = f"CASE WHEN typeof(data) = 'text' AND length(data) <= {MOST_BYTES} THEN data END"
 
 
 def is_form(values: Sequence[object]) -> bool:
@@ -46,7 +52,8 @@ def is_form(values: Sequence[object]) -> bool:
 
 def is_database(path: Path) -> bool:
     """Return whether a file is a database of OpenCode's."""
-    return tables(path) >= _TABLES
+    found = tables(path)
+    return any(found >= each for each in _TABLES)
 
 
 def places(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -71,9 +78,9 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
     value = whole(path)
     if isinstance(value, dict) and is_form([value]):
         if isinstance(value.get("messages"), list):
-            found = [_session(mapping(value["info"]), value["messages"], is_over=is_over)]
+            found = [_session(mapping(value["info"]), _exported(value["messages"]), is_over=is_over)]
         else:
-            found = [_session(value, [*_stored(path, text(value["id"]))], is_over=is_over)]
+            found = [_session(value, sorted(_stored(path, text(value["id"])), key=_order), is_over=is_over)]
     elif is_database(path):
         found = _from_database(path, is_over=is_over)
     else:
@@ -83,6 +90,13 @@ def read(path: Path, start: Position | None = None, *, is_over: bool = True) -> 
 
 
 # -- sources ----------------------------------------------------------------------------------------------------------
+
+
+def _exported(messages: list[object]) -> list[object]:
+    """Return the messages of an export in order; those of version 2 are in it."""
+    if any(isinstance(get(one, "type"), str) for one in messages):
+        return [_as_former(text(get(one, "type")), text(get(one, "id")), mapping(one)) for one in messages]
+    return sorted(messages, key=_order)
 
 
 def _stored(path: Path, session_id: str) -> Iterator[object]:
@@ -102,28 +116,115 @@ def _files(folder: Path, name: str) -> list[Path]:
 
 
 def _from_database(path: Path, *, is_over: bool) -> list[tuple[SessionBuilder, dict[str, str]]]:
+    known = tables(path)
     with opened(path) as database:
-        wanted = "SELECT id, parent_id, directory, title FROM session ORDER BY time_created, id"
+        sessions: dict[object, dict[str, object]] = {}
+        for table in sorted(known & {"session", "session_v2"}):
+            columns = "id, parent_id, directory, title, time_created"
+            wanted = f"SELECT {columns} FROM {table} ORDER BY time_created, id"  # noqa: S608  # ours
+            for own, parent, folder, title, time in database.execute(wanted).fetchall():
+                info = {"id": own, "parentID": parent, "directory": folder, "title": title, "time": {"created": time}}
+                sessions[own] = info
+        given = {name for _, name, *_ in database.execute("PRAGMA table_info(session_message)")}
         found = []
-        for own, parent, folder, title in database.execute(wanted).fetchall():
-            info = {"id": own, "parentID": parent, "directory": folder, "title": title}
-            found.append(_session(info, [*_rows(database, own)], is_over=is_over))
+        for own, info in sessions.items():
+            former = sorted(_rows(database, own), key=_order) if known >= _TABLES[0] else []
+            newer = [*_newer_rows(database, own)] if given >= _COLUMNS else []
+            found.append(_session(info, _together(former, newer), is_over=is_over))
         return found
+
+
+def _together(former: list[object], newer: list[object]) -> list[object]:
+    """Return the messages of both versions: version 2 may have brought those of version 1, from one on to one."""
+    times = [_order(one)[0] for one in newer if get(one, "info", "role") is not None]
+    if not times:
+        return [*former, *newer]
+    first, last = min(times), max(times)
+    before = [one for one in former if _order(one)[0] < first]
+    return [*before, *newer, *(one for one in former if _order(one)[0] > last)]
 
 
 def _rows(database: sqlite3.Connection, session_id: object) -> Iterator[object]:
     """Yield the messages of a session with their parts, as an export has them."""
-    fits = f"typeof(data) = 'text' AND length(data) <= {MOST_BYTES}"
-    value = f"CASE WHEN {fits} THEN data END"
     parts: dict[object, list[object]] = {}
-    wanted = f"SELECT id, message_id, {value} FROM part WHERE session_id = ? ORDER BY id"  # noqa: S608  # ours
+    wanted = f"SELECT id, message_id, {_DATA} FROM part WHERE session_id = ? ORDER BY id"  # noqa: S608  # ours
     for own, message, data in database.execute(wanted, (session_id,)):
         parts.setdefault(message, []).append(_parsed(data, own))
-    wanted = f"SELECT id, {value} FROM message WHERE session_id = ? ORDER BY time_created, id"  # noqa: S608  # ours
+    wanted = f"SELECT id, {_DATA} FROM message WHERE session_id = ? ORDER BY time_created, id"  # noqa: S608  # ours
     for own, data in database.execute(wanted, (session_id,)).fetchall():
         yield {"info": _parsed(data, own), "parts": parts.pop(own, [])}
     for rest in parts.values():
         yield {"info": None, "parts": rest}
+
+
+def _newer_rows(database: sqlite3.Connection, session_id: object) -> Iterator[object]:
+    """Yield the messages of a session in version 2, as an export of version 1 has them."""
+    wanted = f"SELECT id, type, {_DATA} FROM session_message WHERE session_id = ? ORDER BY seq, id"  # noqa: S608  # ours
+    for own, kind, data in database.execute(wanted, (session_id,)).fetchall():
+        yield _as_former(text(kind), text(own), mapping(_parsed(data, own)))
+
+
+def _as_former(kind: str, own: str, data: dict[str, object]) -> dict[str, object]:
+    """Return a message of version 2 as version 1 has it."""
+    said = text(data.get("text"))
+    info: dict[str, object] = {"id": own, "role": "user", "time": data.get("time"), "error": data.get("error")}
+    parts: list[object] = []
+    match kind:
+        case "user":
+            parts = [{"type": "text", "text": said}] if said else []
+            parts += [{**mapping(one), "type": "file", "url": _url(one)} for one in items(data.get("files"))]
+            parts += [{"type": "agent", "name": get(one, "name")} for one in items(data.get("agents"))]
+            skills = (get(one, "text") for one in items(data.get("skills")))
+            parts += [{"type": "text", "text": one, "synthetic": True} for one in skills if isinstance(one, str)]
+        case "synthetic" | "system" | "skill":
+            parts = [{"type": "text", "text": said, "synthetic": True}] if said else []
+        case "shell":
+            command = text(data.get("command")) or text(get(data, "shell", "command"))
+            put = text(data.get("output")) or text(get(data, "output", "output"))
+            parts = [{"type": "text", "text": f"$ {command}\n{put}", "synthetic": True}]
+        case "assistant" | "compaction":
+            info |= {"role": "assistant", "modelID": get(data, "model", "id"), "tokens": data.get("tokens")}
+            info["summary"] = kind == "compaction"
+            parts = [_as_former_part(mapping(each)) for each in items(data.get("content"))]
+            parts += [{"type": "text", "text": each} for each in (text(data.get("summary")),) if each]
+        case _:
+            info |= {"role": None, "type": kind}
+    return {"info": info, "parts": parts}
+
+
+def _as_former_part(part: dict[str, object]) -> dict[str, object]:
+    """Return a part of an answer as version 1 has it: text and thoughts are the same."""
+    if part.get("type") != "tool":
+        return part
+    state = mapping(part.get("state"))
+    shown = [text(get(each, "text")) for each in items(state.get("content")) if get(each, "type") == "text"]
+    error = text(get(state, "error", "message")) or spelled(state.get("error"))
+    structured = state.get("result", state.get("structured"))
+    return {
+        "type": "tool",
+        "callID": part.get("id"),
+        "tool": part.get("name"),
+        "state": {
+            "status": state.get("status"),
+            "input": state.get("input"),
+            "output": "\n".join(shown) or spelled(structured),
+            "error": "\n".join([error, *shown]),
+            "attachments": [
+                {**mapping(each), "url": _url(each), "filename": get(each, "name")}
+                for each in items(state.get("content"))
+                if get(each, "type") == "file"
+            ],
+            "metadata": state.get("metadata", structured),
+            "time": {"end": get(part, "time", "completed")},
+        },
+    }
+
+
+def _url(file: object) -> str:
+    """Return where a file of version 2 is, or what is in it."""
+    data = text(get(file, "data"))
+    inside = f"data:{text(get(file, 'mime'))};base64,{data}" if data else ""
+    return inside or text(get(file, "uri")) or text(get(file, "source", "uri"))
 
 
 def _parsed(data: object, own: object) -> object:
@@ -145,17 +246,18 @@ def _session(
     made.session.project, made.session.title = text(info.get("directory")), text(info.get("title"))
     made.session.parent = text(info.get("parentID"))
     helpers: dict[str, str] = {}
-    messages = sorted(messages, key=_order)
+    begun = _order({"info": info})[0]
     for at, each in enumerate(messages):
         message, parts = get(each, "info"), items(get(each, "parts"))
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-            made.count("unknown entries")
+            made.count(f"{label(get(message, 'type'))} entries")
             for _ in parts:
                 made.count("parts of unknown messages")
         elif message["role"] == "user":
             _add_user(made, message, parts)
         elif is_over or at < len(messages) - 1 or not _is_open(message, parts):
-            _add_answer(made, message, parts, helpers)
+            # What is older than its session was copied by a fork: the former session paid for it.
+            _add_answer(made, message, parts, helpers, is_paid=_order(each)[0] < begun)
     finished([made], is_over=is_over)
     return made, helpers
 
@@ -205,9 +307,14 @@ def _add_user(made: SessionBuilder, message: dict[str, object], parts: Sequence[
 
 
 def _add_answer(
-    made: SessionBuilder, message: dict[str, object], parts: Sequence[object], helpers: dict[str, str]
+    made: SessionBuilder,
+    message: dict[str, object],
+    parts: Sequence[object],
+    helpers: dict[str, str],
+    *,
+    is_paid: bool,
 ) -> None:
-    """Add the steps of an answer: each begins with a part that says so."""
+    """Add the steps of an answer: each begins with a part that says so. What `is_paid` gets no usage."""
     steps: list[list[object]] = [[]]
     for part in parts:
         if get(part, "type") == "step-start" and steps[-1]:
@@ -218,7 +325,7 @@ def _add_answer(
         step = _step(made, name, each)
         if step.tokens is None and len(steps) == 1:
             step = step._replace(tokens=message.get("tokens"))
-        _add_step(made, name, message, step, helpers)
+        _add_step(made, name, message, step._replace(tokens=None) if is_paid else step, helpers)
 
 
 class _Step(NamedTuple):

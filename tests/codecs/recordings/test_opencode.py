@@ -133,6 +133,81 @@ def in_database(path: Path, sessions: list[tuple[dict[str, object], list[dict[st
     return path
 
 
+def done(**more: object) -> dict[str, object]:
+    """Return the state of a tool that has ended, as version 2 has it."""
+    return {"status": "completed", "input": {"path": "a.py"}, **more}
+
+
+def used(own: str, state: dict[str, object]) -> dict[str, object]:
+    """Return a call of a tool, as version 2 has it."""
+    times = {"created": TIME, "completed": TIME + 5}
+    return {"type": "tool", "id": own, "name": "task" if "metadata" in state else "read", "state": state, "time": times}
+
+
+Row = tuple[str, str, dict[str, Any]]
+# The same as `MESSAGES`, as version 2 has it: type, id and data.
+NEWER: list[Row] = [
+    (
+        "user",
+        "msg_1",
+        {
+            "time": {"created": TIME},
+            "text": "Read it",
+            "files": [{"mime": "image/png", "uri": "data:image/png;base64,AA"}],
+        },
+    ),
+    (
+        "assistant",
+        "msg_2",
+        {
+            "time": {"created": TIME + 1, "completed": TIME + 9},
+            "model": {"id": "model-a", "providerID": "p"},
+            "tokens": TOKENS,
+            "content": [
+                {"type": "reasoning", "text": "Look."},
+                {"type": "text", "text": "Reading."},
+                used("c1", done(content=[{"type": "text", "text": "print()"}])),
+                used("c2", {"status": "error", "input": {"path": "a.py"}, "error": {"type": "x", "message": "gone"}}),
+                used("c3", done(content=[{"type": "text", "text": "found"}], metadata={"sessionID": "ses_2"})),
+            ],
+        },
+    ),
+    (
+        "assistant",
+        "msg_2/2",
+        {
+            "time": {"created": TIME + 1, "completed": TIME + 9},
+            "model": {"id": "model-a"},
+            "tokens": TOKENS,
+            "content": [{"type": "text", "text": "Done."}],
+        },
+    ),
+    ("synthetic", "msg_3", {"time": {"created": TIME + 20}, "text": "Output of a tool"}),
+    (
+        "compaction",
+        "msg_4",
+        {"time": {"created": TIME + 21}, "status": "completed", "model": {"id": "model-a"}, "summary": "So far: read."},
+    ),
+]
+
+
+def in_newer_database(path: Path, sessions: list[tuple[dict[str, object], list[Row]]]) -> Path:
+    """Write sessions into the tables of version 2, beside what a database has, and return its path."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE session_v2 (id, parent_id, directory, title, revert, time_created);"
+            "CREATE TABLE session_message (id, session_id, type, seq, time_created, data);"
+        )
+        for info, messages in sessions:
+            row = (info["id"], info.get("parentID"), info["directory"], info["title"], None, TIME)
+            database.execute("INSERT INTO session_v2 VALUES (?, ?, ?, ?, ?, ?)", row)
+            for at, (kind, own, data) in enumerate(messages):
+                values = (own, info["id"], kind, at, data["time"]["created"], json.dumps(data))
+                database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", values)
+        database.commit()
+    return path
+
+
 HELPER = session("ses_2", parentID="ses_1", title="Find (@explore)")
 
 
@@ -173,6 +248,54 @@ def test_read_gives_sub_agents_their_parent_and_its_call(tmp_path: Path) -> None
     assert opencode.read(in_files(tmp_path, HELPER, INNER))[0].parent == "ses_1"
 
 
+def test_version_2_says_the_same(tmp_path: Path) -> None:
+    """It has other tables, with a row for each step; its own marks are no messages."""
+    marks: list[Row] = [
+        (kind, f"msg_5{at}", {"time": {"created": TIME + 30}}) for at, kind in enumerate(("idle", "model-switched"))
+    ]
+    others: list[Row] = [
+        ("shell", "msg_6", {"time": {"created": TIME + 40}, "shell": {"command": "ls"}, "output": {"output": "a.py"}}),
+        ("compaction", "msg_7", {"time": {"created": TIME + 41}, "status": "failed", "error": {"message": "x"}}),
+    ]
+    inner: list[Row] = [("user", "msg_9", {"time": {"created": TIME}, "text": "Find it"})]
+    sessions = [(session("ses_1"), [*NEWER, *marks, *others]), (HELPER, inner)]
+    path = in_newer_database(tmp_path / "opencode.db", sessions)
+    former = opencode.read(in_database(tmp_path / "opencode-1.db", [(session("ses_1"), MESSAGES), (HELPER, INNER)]))
+    assert opencode.is_database(path)
+    main, helper = opencode.read(path)
+    *same, shell = main.messages
+    assert (same, helper) == (former[0].messages, former[1])
+    assert (shell.value["content"], shell.category) == ("$ ls\na.py", Category.AUTOMATED)
+    assert dict(main.unread) == {"idle entries": 1, "model-switched entries": 1, "messages without content": 1}
+
+
+def test_database_of_both_versions_has_each_message_once(tmp_path: Path) -> None:
+    """An upgrade leaves the former tables as they were, and may have brought their messages into the new ones."""
+    path = in_database(tmp_path / "opencode.db", [(session("ses_1"), MESSAGES[:2]), (session("ses_0"), MESSAGES[:1])])
+    new: Row = ("user", "msg_8", {"time": {"created": TIME + 90}, "text": "On"})
+    in_newer_database(path, [(session("ses_1"), [new]), (session("ses_3"), [new])])
+    found = {one.id: [each.id for each in one.messages] for one in opencode.read(path)}
+    former = ["msg_1", "msg_2", "msg_2/c1", "msg_2/c2", "msg_2/c3", "msg_2/2"]
+    assert found == {"ses_1": [*former, "msg_8"], "ses_0": ["msg_1"], "ses_3": ["msg_8"]}
+    brought = in_database(tmp_path / "opencode-2.db", [(session("ses_1"), MESSAGES)])
+    in_newer_database(brought, [(session("ses_1"), [*NEWER, new])])
+    assert [one.id for one in opencode.read(brought)[0].messages][-2:] == ["msg_4", "msg_8"]
+    assert len(opencode.read(brought)[0].messages) == len(former) + 3
+    # Former databases have the table too, some without an order, and without messages.
+    empty = in_database(tmp_path / "opencode-3.db", [(session("ses_1"), MESSAGES)])
+    with closing(sqlite3.connect(empty)) as database:
+        database.execute("CREATE TABLE session_message (id, session_id, time_created, data)")
+    assert opencode.read(empty)[0].id == "ses_1"
+
+
+def test_messages_that_a_fork_copied_are_paid_for_once(tmp_path: Path) -> None:
+    """They are older than their session."""
+    later = {"created": TIME + 10, "updated": TIME + 10}
+    export = [{"info": session("ses_4", time=later), "messages": numbered(MESSAGES)}]
+    (found,) = opencode.read(written(tmp_path / "export.json", export, lines=False))
+    assert ["usage" in one.value for one in found.messages] == [False] * 8
+
+
 def test_read_leaves_an_answer_out_while_it_is_written(tmp_path: Path) -> None:
     """Or while its tools run; when the agent is gone, what there is."""
     working = {
@@ -183,6 +306,10 @@ def test_read_leaves_an_answer_out_while_it_is_written(tmp_path: Path) -> None:
     (found,) = opencode.read(path, is_over=False)
     assert found.messages[-1].id == "msg_3"
     assert opencode.read(path)[0].messages[-1].id == "msg_5"
+    begun = {"time": {"created": TIME + 30}, "content": [used("c9", {"status": "streaming", "input": "{"})]}
+    newer = in_newer_database(tmp_path / "opencode.db", [(session("ses_1"), [*NEWER[:-1], ("assistant", "m5", begun)])])
+    assert opencode.read(newer, is_over=False)[0].messages[-1].id == "msg_3"
+    assert opencode.read(newer)[0].messages[-1].id == "m5"
 
 
 def test_places_are_sorted_and_follow_the_environment(tmp_path: Path) -> None:
@@ -245,5 +372,24 @@ def test_read_survives_any_value_in_a_database(tmp_path: Path, sample: list[Any]
             database.commit()
         (found,) = opencode.read(path)
         checked(found)
+    finally:
+        path.unlink()
+
+
+@HOSTILE
+@given(sample=gone_wrong([[kind, data] for kind, _, data in NEWER]))
+def test_read_survives_any_value_in_version_2(tmp_path: Path, sample: list[Any]) -> None:
+    """Each row is a message, or counted."""
+    path = in_newer_database(tmp_path / "opencode.db", [(session("s"), [])])
+    try:
+        rows = [each for each in sample if isinstance(each, list) and len(each) > 1]
+        with closing(sqlite3.connect(path)) as database:
+            for at, (kind, data, *_) in enumerate(rows):
+                row = (f"m{at}", kind if isinstance(kind, str) else None, at, at, json.dumps(data))
+                database.execute("INSERT INTO session_message VALUES (?, 's', ?, ?, ?, ?)", row)
+            database.commit()
+        (found,) = opencode.read(path)
+        checked(found)
+        assert accounted([found], lambda own: "/" not in own) >= len(rows)
     finally:
         path.unlink()
