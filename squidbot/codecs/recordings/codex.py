@@ -158,17 +158,15 @@ def _piece_before(path: Path, meta: Mapping[str, object]) -> Path | None:
     name = text_of(get(meta, "history_base"), "thread_id")
     if not _ID.fullmatch(name):
         return None
-    folders = [path.parent]
-    if len(path.parents) > 3 and path.parents[3].name == "sessions":  # behind it: the year, the month, the day
-        folders = [path.parents[3], path.parents[4] / "archived_sessions"]
-    found = sorted(each for one in folders for each in one.rglob(f"rollout-*{name}.jsonl"))
-    return next((one for one in found if one != path and one.is_file() and not one.is_symlink()), None)
+    form = f"rollout-*{name}.jsonl"
+    found = [*path.parent.glob(form)]
+    if len(path.parents) > 4 and path.parents[3].name == "sessions":  # behind it: the year, the month, the day
+        found = [*path.parents[3].glob(f"*/*/*/{form}"), *(path.parents[4] / "archived_sessions").glob(form)]
+    return next((one for one in sorted(found) if one != path and one.is_file() and not one.is_symlink()), None)
 
 
 def _copied_lines(path: Path, meta: Mapping[str, object]) -> int:
     """Return how many lines of a sub-agent's file, or a fork's, are copies of what another session said."""
-    if not (_parent_of(meta) or text_of(meta, "forked_from_id")):
-        return 0
     copied, is_old_turn = 0, False
     for entry in entries(path, Position(), Counter()):
         line = _line(entry.value)
@@ -233,8 +231,10 @@ class _Rollout:
         self.meta: Mapping[str, object] = {}
         self._has_items = self._read_head(path)
         self._has_meta = start.offset > 0
-        # Codex writes copies at once, as it makes the file.
-        self._copied = 0 if start.offset else _copied_lines(path, self.meta)
+        # It goes on from another file, or may begin with copies of one.
+        origins = _parent_of(self.meta), self.meta.get("forked_from_id"), self.meta.get("history_base")
+        self._comes_from_another = not start.offset and any(origins)
+        self._copied = _copied_lines(path, self.meta) if self._comes_from_another else 0
         self._is_copy = False
         self._model = _model_before(path, start)
         # The newest step and its items, until something stands behind it.
@@ -306,6 +306,11 @@ class _Rollout:
         if cut is not None:
             self._at, self.session.unread = cut
             self.session.messages = [one for one in self.session.messages if one.line <= self._at.line]
+        if self._comes_from_another and not any(one.line > self._copied for one in self.session.messages):
+            # What comes next may be a copy, too, and its first message tells where the session goes on.
+            self._at = self._start
+            if not is_over:
+                self.session.messages, self.session.unread = [], Counter()
         self.session.position = self._at
 
     def _item(self, line: _RolloutLine, number: int) -> None:

@@ -283,6 +283,20 @@ def test_what_a_sub_agent_has_from_its_parent_is_the_parent_s(path: Path, lines:
     assert [*first.messages, *rest.messages] == found.messages
 
 
+@pytest.mark.parametrize("lines", [pytest.param(lines, id=name) for name, lines in COPIES.items()])
+@pytest.mark.parametrize("is_fork", [True, False])
+def test_copies_are_known_however_often_their_file_is_read(path: Path, lines: list[Line], is_fork: bool) -> None:  # noqa: FBT001  # both
+    """A hook may read it while Codex writes them."""
+    if is_fork:
+        lines = [json.loads(json.dumps(lines[0]).replace('"source"', '"was"')), *lines[1:]]
+        lines[0]["payload"] |= {"forked_from_id": PARENT}  # type: ignore[operator]
+    whole = session(path, lines)
+    for cut in range(1, len(lines)):
+        (first,) = codex.read(written(path, lines[:cut]), is_over=False)
+        (rest,) = codex.read(written(path, lines), first.position)
+        assert [*first.messages, *rest.messages] == whole.messages
+
+
 def test_sub_agent_that_has_nothing_from_its_parent_keeps_all(path: Path) -> None:
     """Some versions write only the parent's first line: what stands behind it is the sub-agent's own."""
     head = [child(**OF_PARENT), *later(FROM_PARENT[:1])]
@@ -382,6 +396,14 @@ def test_pieces_of_a_session_stand_behind_each_other(tmp_path: Path) -> None:
     assert parents == [[None], [whole.messages[-1].id, None], [whole.messages[1].id, None], [START]]
     assert {codex.read(each)[0].id for each in (first, second, back)} == {PARENT}
     assert codex.read(other, codex.read(other)[0].position)[0].messages == []
+    # A hook reads it as soon as it is there.
+    lines = other.read_bytes()
+    for is_over in (True, False):
+        other.write_bytes(lines.splitlines(keepends=True)[0])
+        (begun_only,) = codex.read(other, is_over=is_over)
+        other.write_bytes(lines)
+        found = codex.read(other, begun_only.position)[0].messages
+        assert (begun_only.messages, [one.parent for one in found]) == ([], [whole.messages[1].id, None])
 
 
 @pytest.mark.parametrize(
