@@ -51,17 +51,28 @@ _ENVELOPES: Final = ("compacted", "event_msg", "response_item", "session_meta", 
 # Items of no content: states of the files, for undoing.
 _STATES: Final = ("ghost_snapshot",)
 _TURN_ENDS: Final = ("task_complete", "turn_aborted", "turn_complete")
-# How texts in the user's role begin that the program wrote.
+# How texts in the user's role begin that the program wrote: codex-rs/core/src/context/contextual_user_message.rs.
 _CONTEXTS: Final = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
+    "<agent_message_board_notification>",
+    "<codex_internal_context ",
     "<collaboration_mode>",
     "<environment_context>",
+    "<external_",
+    "<goal_context>",
+    "<hook_prompt ",
     "<permissions instructions>",
+    "<recommended_plugins>",
     "<skill>",
+    "<skills_instructions>",
     "<subagent_notification>",
     "<turn_aborted>",
     "<user_instructions>",
+    "<user_shell_command>",
+    "Warning: The maximum number of unified exec processes ",
+    "Warning: Your account was flagged for potentially ",
+    "Warning: apply_patch was requested via ",
 )
 _FIRST_ENTRIES: Final = 20
 # An id of a file; one that begins with the time at which it was made, as those of sessions and turns do (version 7).

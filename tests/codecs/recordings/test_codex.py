@@ -340,6 +340,19 @@ def test_agents_speak_to_each_other(path: Path) -> None:
     assert (found.messages, found.unread["sealed agent_message entries"]) == ([], 1)
 
 
+def test_what_codex_writes_for_the_user_is_not_the_user_s(path: Path) -> None:
+    """Goals that go on by themselves, what hooks say, lists of plugins, commands with their output."""
+    texts = [
+        '<codex_internal_context source="goal">Go on.</codex_internal_context>',
+        '<hook_prompt hook_run_id="h1">Test it first.</hook_prompt>',
+        "<recommended_plugins>many</recommended_plugins>",
+        "<user_shell_command>\n<command>ls</command>\n<result>a.py</result>\n</user_shell_command>",
+        "Warning: apply_patch was requested via exec_command. Use the apply_patch tool instead of exec_command.",
+    ]
+    found = session(path, [META, *(said("user", text) for text in (*texts, "Warning: it is late"))])
+    assert [one.category for one in found.messages] == [Category.CONTEXT] * 5 + [None]
+
+
 def test_what_was_spoken_aloud_is_said(path: Path) -> None:
     """Of a talk by voice, Codex writes what it heard and what it said."""
     spoken = [line("realtime_item", type="realtime_session_started", id="v0")]
